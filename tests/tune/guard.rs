@@ -108,3 +108,43 @@ fn what_was_made_from_a_terminal_that_goes_away_comes_back_by_itself() {
     }
     assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
 }
+
+#[test]
+fn what_an_apply_that_stands_still_began_comes_back_by_its_guard() {
+    let rest = r#"
+        "$1" tune apply plan.json --confirm-within 300ms > /dev/null 2>&1 & pid=$!
+        until grep -q '"begun"' state/journal/*.jsonl 2> /dev/null; do :; done
+        kill -STOP $pid 2> /dev/null
+        # It does not go on, so it ends when the guard ends it.
+        wait $pid; comes_back || { "$1" tune history >&2; exit 92; }"#;
+    let Some(ended) = in_a_namespace(&script(rest)) else { return };
+    assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
+}
+
+#[test]
+fn a_journal_that_is_taken_away_or_damaged_is_no_way_to_keep_what_was_not_confirmed() {
+    let rest = r#"
+        for harm in 'rm -rf state' 'sed -i 3s/.*/nothing/ state/journal/*.jsonl'; do
+            rm -rf state
+            "$1" tune apply plan.json --confirm-within 60s > /dev/null || exit 91
+            eval "$harm"
+            comes_back || exit 92
+        done
+        # What cannot be read is never called nothing.
+        "$1" tune status; [ $? = 3 ] || exit 93
+        "$1" tune revert; [ $? = 3 ] || exit 94"#;
+    let Some(ended) = in_a_namespace(&script(rest)) else { return };
+    assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("damaged in line 3"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_guard_that_was_killed_is_told() {
+    let rest = r#"
+        "$1" tune apply plan.json --confirm-within 60s > /dev/null || exit 91
+        kill -KILL $("$1" tune status --output json | grep '"guard"' | tr -dc 0-9)
+        until "$1" tune status | grep -q "its guard is gone"; do sleep 0.05; done
+        "$1" tune revert > /dev/null && all | cmp - before"#;
+    let Some(ended) = in_a_namespace(&script(rest)) else { return };
+    assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
+}

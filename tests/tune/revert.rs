@@ -83,3 +83,89 @@ fn a_trial_and_a_plan_do_not_change_one_host_at_once() {
     assert_eq!(ended.code(), Some(3), "{} {}", ended.stdout, ended.stderr);
     assert!(ended.stderr.contains("plumb tune confirm"), "{}", ended.stderr);
 }
+
+#[test]
+fn a_full_disk_keeps_nothing_from_being_put_back() {
+    let script = r#"
+        all > before; mkdir small; mount -t tmpfs -o size=64k none small || exit 77
+        trap 'umount small' EXIT
+        export PLUMB_STATE_DIR=$PWD/small/state
+        "$1" tune apply plan.json > /dev/null || exit 91
+        head -c 100000 /dev/zero > small/full 2> /dev/null
+        "$1" tune revert; code=$?
+        all | cmp - before || exit 96
+        rm small/full; "$1" tune revert > /dev/null || exit 97
+        "$1" tune status; exit $code"#;
+    let script = format!(
+        "exec unshare --mount bash -c '{}' bash \"$1\"",
+        format!("{}\n{script}", super::all_settings()).replace('\'', "'\\''")
+    );
+    let Some(ended) = in_a_namespace(&script) else { return };
+    if ended.code() == Some(77) {
+        return super::passed_over("no file system of memory can be mounted here");
+    }
+    assert!(matches!(ended.code(), Some(0 | 3)), "{} {}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("This host has no changes of Plumb's"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_plan_whose_way_back_was_edited_goes_back_to_what_the_host_had() {
+    let script = r#"
+        all > before
+        sed 's/"value": "[0-9][0-9 ]*"/"value": "1111"/' plan.json > edited.json
+        cmp -s plan.json edited.json && exit 90
+        "$1" tune apply edited.json > /dev/null && "$1" tune revert > /dev/null || exit 91
+        all | cmp - before || exit 92
+        sed '/"host_digest"/d' plan.json > nowhere.json
+        "$1" tune apply nowhere.json; [ $? = 2 ] || exit 93
+        all | cmp - before"#;
+    let Some(ended) = in_a_namespace(script) else { return };
+    assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
+}
+
+#[test]
+fn what_later_changes_were_made_over_is_put_back_after_them_and_an_interface_by_whatever_name() {
+    let script = r#"
+        all > before
+        "$1" tune apply plan.json --output json > first.json 2> /dev/null || exit 91
+        first=$(grep -o '"journal_id": "[^"]*"' first.json | cut -d'"' -f4)
+        printf 'net.core.somaxconn: 9999\n' > over.yaml
+        "$1" tune plan --profile over.yaml --only profile --out over.json > /dev/null || exit 92
+        "$1" tune apply over.json > /dev/null || exit 93
+        "$1" tune revert $first; [ $? = 2 ] || exit 94
+        "$1" tune revert > /dev/null && "$1" tune revert > /dev/null || exit 95
+        all | cmp - before || exit 96
+        ip link add w0 type dummy || exit 77
+        mount -t sysfs none /sys 2> /dev/null || exit 77
+        printf '/sys/class/net/w0/gro_flush_timeout: 20000\n' > w0.yaml
+        "$1" tune plan --profile w0.yaml --only profile --out w0.json > /dev/null || exit 97
+        "$1" tune apply w0.json > /dev/null || exit 98
+        ip link set w0 name w8
+        "$1" tune revert > /dev/null || exit 99
+        [ "$(cat /sys/class/net/w8/gro_flush_timeout)" = 0 ]"#;
+    let script = format!(
+        "exec unshare --mount bash -c '{}' bash \"$1\"",
+        format!("{}\n{script}", super::all_settings()).replace('\'', "'\\''")
+    );
+    let Some(ended) = in_a_namespace(&script) else { return };
+    if ended.code() == Some(77) {
+        return super::passed_over("no interface can be made, or shown, here");
+    }
+    assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("was changed again by"), "{}", ended.stderr);
+}
+
+#[test]
+fn what_cuts_off_routes_or_keeps_a_secret_is_refused() {
+    let script = r#"
+        all > before
+        refused() { printf "$1\n" > r.yaml; "$2" tune plan --profile r.yaml --only profile --out r.json > /dev/null && "$2" tune apply r.json; code=$?; rm -f r.json; return $code; }
+        for line in 'net.ipv4.ip_forward: 1' 'net.ipv6.conf.lo.disable_ipv6: 1'; do refused "$line" "$1"; [ $? = 2 ] || exit 91; done
+        for line in 'net.ipv4.tcp_fastopen_key: 00000000-00000000-00000000-00000001' 'net.ipv4.neigh.lo.retrans_time: 200'; do refused "$line" "$1"; [ $? = 3 ] || exit 92; done
+        printf 'net.core.somaxconn: 0x100\n' > hex.yaml; "$1" tune plan --profile hex.yaml --only profile --output json | grep -q '"after": "0x100"' || exit 93
+        "$1" tune plan --only profile; [ $? = 2 ] || exit 94
+        all | cmp - before"#;
+    let Some(ended) = in_a_namespace(script) else { return };
+    assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("its value is a secret"), "{}", ended.stderr);
+}

@@ -77,6 +77,21 @@ impl Progress for Unseen {
     fn begins(&mut self, _step: usize, _of: usize, _change: &Change) {}
 }
 
+/// The same changes with ways back from the host as it is: a plan is a file, and somebody may have edited it.
+///
+/// # Errors
+/// Where a setting is not there.
+pub fn with_ways_back(host: &Host, changes: &[Change]) -> Result<Vec<Change>, ApplyError> {
+    let of = |change: &Change| {
+        let setting = Setting::new(&change.target.key)?;
+        match &change.after {
+            Some(after) => steps::change(&setting, host, after),
+            None => Ok(change.clone()),
+        }
+    };
+    Ok(changes.iter().map(of).collect::<Result<_, SettingError>>()?)
+}
+
 /// Refuses changes that cannot be made or put back here, before anything is changed.
 ///
 /// # Errors
@@ -114,21 +129,35 @@ pub fn apply(
     for (at, change) in changes.iter().enumerate() {
         let step = at + 1;
         if progress.is_stopped() {
-            let undone = revert::revert(host, journal, Cause::Stopped)?;
+            let undone = put_back(host, journal, Cause::Stopped);
             return Err(ApplyError::Stopped { step, of, undone });
         }
         progress.begins(step, of, change);
         if let Err(source) = steps::make(host, journal, change) {
-            let undone = revert::revert(host, journal, Cause::StepFailed)?;
+            let undone = put_back(host, journal, Cause::StepFailed);
             return Err(ApplyError::Step { step, of, undone, source });
         }
     }
     // One of them may have reset another.
     if let Err((step, source)) = all_in_effect(host, journal) {
-        let undone = revert::revert(host, journal, Cause::StepFailed)?;
+        let undone = put_back(host, journal, Cause::StepFailed);
         return Err(ApplyError::Step { step, of, undone, source: source.into() });
     }
-    Ok(journal.append(Record::Applied { at: Timestamp::now() })?)
+    if let Err(error) = journal.append(Record::Applied { at: Timestamp::now() }) {
+        let undone = put_back(host, journal, Cause::StepFailed);
+        return Err(ApplyError::Step { step: of, of, undone, source: error.into() });
+    }
+    Ok(())
+}
+
+/// Puts back what was made. What of it cannot be written down is put back all the same.
+fn put_back(host: &Host, journal: &mut Journal, cause: Cause) -> revert::Reverted {
+    let state = journal.state().clone();
+    match revert::revert(host, journal, cause) {
+        Ok(reverted) => reverted,
+        // All of it was tried; what it came to is seen by looking again.
+        Err(_) => revert::revert_without_journal(host, &state),
+    }
 }
 
 fn all_in_effect(host: &Host, journal: &Journal) -> Result<(), (usize, SettingError)> {

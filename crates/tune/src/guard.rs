@@ -5,7 +5,7 @@
 
 use crate::host::Host;
 use crate::journal::{self, Cause, Journal, JournalError, JournalState, Places};
-use crate::revert::{Reverted, revert};
+use crate::revert::{Reverted, revert, revert_without_journal};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Between two attempts to reach the peer, and the longest that one may take. Ours.
 const ASK_EVERY: Duration = Duration::from_millis(500);
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+/// A process that makes changes and writes nothing down for so long stands still, however short the time to confirm is. Ours.
+const STANDS_STILL: Duration = Duration::from_secs(5);
 /// Attempts in a row that have to fail before the peer counts as lost: a link that flaps is back within them. Ours.
 const FAILURES: u32 = 4;
 
@@ -28,6 +30,8 @@ pub struct Guard {
     pub within: Duration,
     /// The process whose end is the session's end.
     pub session: Option<ProcessStart>,
+    /// The process that makes the changes: where it stands still it is ended, so that they can be put back.
+    pub applier: Option<ProcessStart>,
     /// The peer that has to take connections, as `host:port`.
     pub peer: Option<String>,
 }
@@ -52,7 +56,8 @@ impl ProcessStart {
         (!is_dead).then_some(ProcessStart { pid, start })
     }
 
-    fn is_there(self, host: &Host) -> bool {
+    /// True if it is still there.
+    pub fn is_there(self, host: &Host) -> bool {
         ProcessStart::of(host, self.pid) == Some(self)
     }
 }
@@ -87,8 +92,27 @@ impl Guard {
         let mut deadline: Option<Instant> = None;
         let mut failures = 0;
         let mut asked = Instant::now();
+        let mut known = journal::read(&path)?;
+        // Open, it can be read to its end also when its name is gone.
+        let mut kept = journal::Kept::open(&path)?;
+        let mut moved = Instant::now();
         loop {
-            let state = journal::read(&path)?;
+            let state = match journal::read(&path) {
+                Ok(state) => state,
+                // Who takes the journal away takes away the way back, which is known here.
+                Err(_) => {
+                    self.end_applier(host);
+                    let known = kept.state().unwrap_or(known);
+                    let reverted = revert_without_journal(host, &known);
+                    return Ok(WatchEnd::Reverted { cause: Cause::JournalLost, reverted });
+                }
+            };
+            if state != known {
+                (known, moved) = (state.clone(), Instant::now());
+            }
+            if state.applied.is_none() && moved.elapsed() >= self.within.max(STANDS_STILL) {
+                self.end_applier(host);
+            }
             if is_settled(&state) {
                 return Ok(WatchEnd::Settled);
             }
@@ -111,12 +135,22 @@ impl Guard {
                     is_lost.then_some(Cause::SessionLost)
                 }
             };
+            // A journal that cannot be written for now is tried again: what could be put back is.
             if let Some(cause) = cause
-                && let Some(end) = self.put_back(host, cause)?
+                && let Ok(Some(end)) = self.put_back(host, cause)
             {
                 return Ok(end);
             }
             std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Ends the process that makes the changes, if it is still there.
+    fn end_applier(&self, host: &Host) {
+        let Some(applier) = self.applier.filter(|applier| applier.is_there(host)) else { return };
+        if let Some(pid) = i32::try_from(applier.pid).ok().and_then(rustix::process::Pid::from_raw) {
+            // One that ended meanwhile needs no signal.
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         }
     }
 
@@ -136,6 +170,7 @@ impl Guard {
     }
 }
 
+/// True if the changes are kept or put back. Those that somebody began to put back and did not end are not.
 fn is_settled(state: &JournalState) -> bool {
-    state.confirmed.is_some() || state.reverted.is_some() || state.reverting.is_some()
+    state.confirmed.is_some() || state.reverted.is_some()
 }

@@ -73,6 +73,13 @@ impl Host {
     }
 }
 
+impl Host {
+    /// The network namespace whose settings are read and written, by the kernel's number for it.
+    pub(crate) fn network_namespace(&self) -> Option<String> {
+        self.root.link("/proc/self/ns/net")
+    }
+}
+
 impl fmt::Debug for Host {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter

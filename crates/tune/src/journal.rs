@@ -62,11 +62,15 @@ impl Journal {
             id,
             opened: now,
             boot_id: host.boot_id(),
+            network: host.network_namespace(),
             owner,
         };
         let state = JournalState::of(opened.clone());
         let mut journal = Journal { path, file, state, _lock: lock };
-        journal.append(Record::Opened(opened))?;
+        journal.append(Record::Opened(opened)).map_err(|error| match error {
+            JournalError::Append { source, .. } => failed(source),
+            other => other,
+        })?;
         // The directory's entry has to last, too.
         sync_folder(&folder).and_then(|()| sync_folder(&places.own)).map_err(failed)?;
         tell(&mut journal._lock, &journal.path).map_err(failed)?;
@@ -106,7 +110,7 @@ impl Journal {
     /// # Errors
     /// Where it cannot be written: what it announces must not be done then.
     pub fn append(&mut self, record: Record) -> Result<(), JournalError> {
-        let failed = |source| JournalError::Write { place: self.path.clone(), source };
+        let failed = |source| JournalError::Append { path: self.path.clone(), source };
         let mut line = serde_json::to_vec(&record).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
         self.file.write_all(&line).and_then(|()| self.file.sync_data()).map_err(failed)?;
@@ -169,6 +173,27 @@ pub fn read(path: &Path) -> Result<JournalState, JournalError> {
     state::fold(path, &bytes)
 }
 
+/// A journal that is kept open: what was written can be read although its name is gone.
+pub(crate) struct Kept {
+    path: PathBuf,
+    file: fs_err::File,
+}
+
+impl Kept {
+    pub(crate) fn open(path: &Path) -> Result<Self, JournalError> {
+        let file = fs_err::File::open(path);
+        let file = file.map_err(|source| JournalError::Read { path: path.to_owned(), source })?;
+        Ok(Kept { path: path.to_owned(), file })
+    }
+
+    /// What it says; none where it was damaged in its place.
+    pub(crate) fn state(&mut self) -> Option<JournalState> {
+        let mut bytes = Vec::new();
+        self.file.rewind().and_then(|()| self.file.read_to_end(&mut bytes)).ok()?;
+        state::fold(&self.path, &bytes).ok()
+    }
+}
+
 /// Refuses while another process changes this host, or has left it changed.
 ///
 /// # Errors
@@ -222,7 +247,7 @@ fn held(file: fs_err::File) -> Result<Lock, JournalError> {
 }
 
 /// True if nobody writes a journal of a place now.
-pub(crate) fn is_free(places: &Places) -> bool {
+pub fn is_free(places: &Places) -> bool {
     fs_err::File::open(places.own.join(LOCK)).is_ok_and(|file| held(file).is_ok())
 }
 

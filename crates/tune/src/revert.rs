@@ -1,7 +1,7 @@
 //! Changes put back, the last one first. What somebody else has changed since is left and told.
 
 use crate::host::Host;
-use crate::journal::{Cause, Journal, JournalError, Record, Restored, StepState};
+use crate::journal::{Cause, Journal, JournalError, JournalState, Record, Restored, StepState};
 use crate::steps;
 use jiff::Timestamp;
 
@@ -45,25 +45,37 @@ impl Reverted {
     }
 }
 
-/// Puts back all that a journal's changes left. Each is tried whatever became of the others; doing it twice is the same as once.
+/// Puts back all that a journal's changes left. Each is tried whatever became of the others, and also where it can no longer be written down:
+/// a full disk must not keep a host changed. Doing it twice is the same as once.
 ///
 /// # Errors
-/// Where it cannot be written down.
+/// Where it could not be written down, after all of it was tried.
 pub fn revert(host: &Host, journal: &mut Journal, cause: Cause) -> Result<Reverted, JournalError> {
     let outstanding: Vec<StepState> = journal.state().outstanding().rev().cloned().collect();
     let mut reverted = Reverted::default();
-    journal.append(Record::Reverting { at: Timestamp::now(), cause })?;
+    let mut written = journal.append(Record::Reverting { at: Timestamp::now(), cause });
     for step in outstanding {
         let outcome = steps::restore(host, &step);
-        journal.append(Record::Restored { step: step.step, outcome: outcome.clone() })?;
-        reverted.steps.push(RevertedStep {
-            setting: step.change.target.key.clone(),
-            before: step.change.before.clone(),
-            outcome,
-        });
+        let record = Record::Restored { step: step.step, outcome: outcome.clone() };
+        written = written.and_then(|()| journal.append(record));
+        reverted.steps.push(RevertedStep::of(&step, outcome));
     }
+    written?;
     if journal.state().outstanding().next().is_none() {
         journal.append(Record::Reverted { at: Timestamp::now() })?;
     }
     Ok(reverted)
+}
+
+/// Puts back what a journal said before it was lost.
+pub(crate) fn revert_without_journal(host: &Host, state: &JournalState) -> Reverted {
+    let steps = state.outstanding().rev().map(|step| RevertedStep::of(step, steps::restore(host, step)));
+    Reverted { steps: steps.collect() }
+}
+
+impl RevertedStep {
+    fn of(step: &StepState, outcome: Restored) -> Self {
+        let setting = step.change.target.key.clone();
+        RevertedStep { setting, before: step.change.before.clone(), outcome }
+    }
 }

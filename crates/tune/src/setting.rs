@@ -15,6 +15,7 @@ mod cluster;
 mod error;
 pub(crate) mod ethtool;
 mod file;
+mod interface;
 mod interrupt;
 
 pub use error::SettingError;
@@ -142,12 +143,34 @@ impl Setting {
 
     /// What the thing that is set is known by beside its name, such as a device's address on the bus: a name may go to another one.
     pub(crate) fn identity(&self, host: &Host) -> Option<String> {
+        let of_interface =
+            interface::interface(&self.place()).and_then(|name| interface::identity(host, name));
+        if of_interface.is_some() {
+            return of_interface;
+        }
         match &self.kind {
             Kind::Driver(driver) => driver.identity(host),
             Kind::Affinity(affinity) => affinity.identity(host),
             Kind::File(file) => file.identity(host),
             Kind::Interrupt(_) | Kind::Cluster(_) => None,
         }
+    }
+
+    /// Its name where each kind has one form: of a file its path.
+    fn place(&self) -> String {
+        self.path().map_or_else(|| self.name.clone(), |path| path.display().to_string())
+    }
+
+    /// The same setting of the interface that is known by this, whatever it is called now; itself where it is of no interface, or none is
+    /// known by it any more.
+    pub(crate) fn of_known(self, host: &Host, known: &str) -> Setting {
+        let place = self.place();
+        let Some(name) = interface::interface(&place) else { return self };
+        if interface::identity(host, name).as_deref() == Some(known) {
+            return self;
+        }
+        let renamed = interface::name_now(host, known).and_then(|name| interface::with_name(&place, &name));
+        renamed.and_then(|place| Setting::new(&place).ok()).unwrap_or(self)
     }
 
     /// Writes it, and gives what it reads afterwards: a driver may have rounded the value.
@@ -217,6 +240,11 @@ impl Setting {
     pub fn check_written(&self, host: &Host, value: &str) -> Result<(), SettingError> {
         if value.trim().is_empty() || value.chars().any(|c| c.is_control() && c != '\t') {
             return Err(SettingError::Value { name: self.name.clone(), value: value.to_owned() });
+        }
+        if let Kind::File(file) = &self.kind
+            && let Some(reason) = file.never()
+        {
+            return Err(SettingError::Unchangeable { name: self.name.clone(), reason: reason.to_owned() });
         }
         self.read(host)?;
         match &self.kind {

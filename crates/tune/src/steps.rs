@@ -109,8 +109,12 @@ pub(crate) fn make(host: &Host, journal: &mut Journal, change: &Change) -> Resul
 
 /// Puts a change back, unless somebody else has changed the setting since.
 pub(crate) fn restore(host: &Host, step: &StepState) -> Restored {
+    let known = |setting: Setting| match &step.identity {
+        Some(identity) => setting.of_known(host, identity),
+        None => setting,
+    };
     let setting = match Setting::new(&step.change.target.key) {
-        Ok(setting) => setting,
+        Ok(setting) => known(setting),
         Err(error) => return Restored::Failed { reason: chain(&error).join(": ") },
     };
     let reads = match setting.read(host) {
@@ -123,7 +127,7 @@ pub(crate) fn restore(host: &Host, step: &StepState) -> Restored {
     if setting.identity(host) != step.identity {
         return Restored::Gone { reason: "another thing has its name now".to_owned() };
     }
-    let back = match parts(&step.change) {
+    let back = match parts(&step.change, known) {
         Ok(back) => back,
         Err(error) => return Restored::Failed { reason: chain(&error).join(": ") },
     };
@@ -133,7 +137,10 @@ pub(crate) fn restore(host: &Host, step: &StepState) -> Restored {
         return Restored::Unchanged;
     }
     // A change that was begun and not seen to end is ours, whatever the driver made of the value.
+    // Where it reads as before already, only what it had reset is to be put back.
+    let is_before = step.change.before.as_ref().is_some_and(|before| setting.reads_alike(before, &reads));
     if let Some(ours) = &step.reads
+        && !is_before
         && !setting.reads_alike(ours, &reads)
     {
         return Restored::Foreign { reads };
@@ -155,7 +162,7 @@ struct Part<'c> {
     value: &'c str,
 }
 
-fn parts(change: &Change) -> Result<Vec<Part<'_>>, SettingError> {
-    let part = |to: &'_ Assignment| Setting::new(&to.key);
+fn parts(change: &Change, known: impl Fn(Setting) -> Setting) -> Result<Vec<Part<'_>>, SettingError> {
+    let part = |to: &Assignment| Ok(known(Setting::new(&to.key)?));
     change.inverse.iter().map(|to| part(to).map(|setting| Part { setting, value: &to.value })).collect()
 }

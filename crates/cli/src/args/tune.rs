@@ -245,6 +245,9 @@ pub(crate) struct GuardArgs {
     /// The process whose end is the session's end, and the tick of its start
     #[arg(long, num_args = 2, value_names = ["PID", "TICK"])]
     pub(crate) session: Vec<u64>,
+    /// The process that makes the changes, and the tick of its start
+    #[arg(long, num_args = 2, value_names = ["PID", "TICK"])]
+    pub(crate) applier: Vec<u64>,
     /// The peer that has to take connections
     #[arg(long, value_name = "PEER")]
     pub(crate) peer: Option<String>,

@@ -9,6 +9,7 @@ mod trial;
 
 use super::End;
 use crate::args::tune::TuneCommand;
+use crate::errors::UsageError;
 use anyhow::Result;
 use plumb_model::check::TunePlan;
 use plumb_model::facts::Fact;
@@ -47,7 +48,9 @@ fn is_made_elsewhere(plan: &TunePlan) -> bool {
     );
     match (&plan.host_digest, &here.host_digest) {
         (Some(of_plan), Fact::Known { value, .. }) => of_plan != value,
-        _ => false,
+        // A plan that does not say where it was made was not made on a host that does.
+        (None, Fact::Known { .. }) => true,
+        (_, Fact::Unknown { .. }) => false,
     }
 }
 
@@ -57,6 +60,10 @@ fn read_plan(path: &Path) -> Result<TunePlan> {
     let plan: TunePlan = crate::result_dir::parse(path, &text)?;
     if plan.schema_version > plumb_model::check::SCHEMA_VERSION {
         return Err(RunDirError::Newer { path: path.to_owned(), got: plan.schema_version.into() }.into());
+    }
+    if plan.schema_version == 0 {
+        let message = format!("{} is no plan of plumb tune: its schema_version is 0", path.display());
+        return Err(UsageError::new(message, "make one: plumb tune plan --out plan.json").into());
     }
     Ok(plan)
 }

@@ -23,6 +23,16 @@ pub enum JournalError {
         #[source]
         source: io::Error,
     },
+    #[error("cannot write any more into the journal {}", path.display())]
+    Append {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error(
+        "changes {id} were made in another network namespace ({network}); in this one their settings are others"
+    )]
+    OtherNetwork { id: String, network: String },
     #[error("cannot read the journal {}", path.display())]
     Read {
         path: PathBuf,
@@ -60,7 +70,7 @@ fn left_words(owner: &JournalOwner) -> String {
 impl HasFault for JournalError {
     fn fault(&self) -> Fault {
         match self {
-            JournalError::None { .. } => Fault::User,
+            JournalError::None { .. } | JournalError::OtherNetwork { .. } => Fault::User,
             _ => Fault::Environment,
         }
     }
@@ -77,6 +87,9 @@ impl HasFault for JournalError {
                 JournalOwner::Trial { .. } => {
                     format!("its directory is gone: plumb tune revert {} puts the settings back", left.opened.id)
                 }
+                JournalOwner::Plan { .. } if left.reverting.is_some() => {
+                    format!("plumb tune revert {} tries again what could not be put back", left.opened.id)
+                }
                 JournalOwner::Plan { .. } => format!(
                     "plumb tune confirm {id} keeps them, plumb tune revert {id} puts them back",
                     id = left.opened.id
@@ -86,6 +99,12 @@ impl HasFault for JournalError {
                 "nothing was changed. Run it as root; a user who may change these settings needs a place that is theirs: HOME or \
                  XDG_STATE_HOME, and {VARIABLE} can name a directory that everybody on this host may write"
             ),
+            JournalError::Append { .. } => {
+                "make room where the journal is; plumb tune status says what is changed, and plumb tune revert puts it back".to_owned()
+            }
+            JournalError::OtherNetwork { .. } => {
+                "do it there: nsenter --net=/proc/PID/ns/net plumb tune revert, with a process of that namespace".to_owned()
+            }
             JournalError::Read { .. } => "journals are readable by whoever wrote them".to_owned(),
             JournalError::None { .. } => "plumb tune history lists what is written down".to_owned(),
             JournalError::Later { version, .. } => format!("put it back with plumb {version} or later"),

@@ -27,8 +27,11 @@ impl Places {
 
     fn of(variable: impl Fn(&str) -> Option<PathBuf>, root: bool) -> Self {
         let given = |name| variable(name).filter(|path| path.is_absolute());
+        // Whoever names a place means it, also by a relative path.
+        let named = variable(VARIABLE).filter(|path| !path.as_os_str().is_empty());
+        let named = named.and_then(|path| std::path::absolute(path).ok());
         let users = || given(USER_VARIABLE).or_else(|| Some(given("HOME")?.join(".local/state")));
-        match given(VARIABLE) {
+        match named {
             Some(own) => Places { own, others: Vec::new() },
             None => match users().filter(|_| !root) {
                 Some(user) => Places { own: user.join("plumb"), others: vec![PathBuf::from(PLACE)] },

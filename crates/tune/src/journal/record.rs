@@ -15,6 +15,8 @@ pub enum Record {
     Guarded {
         /// Its number.
         pid: u32,
+        /// The tick of its start: its number goes to another process later.
+        start: u64,
     },
     /// A change is going to be made.
     Begun {
@@ -89,6 +91,9 @@ pub struct Opened {
     pub opened: Timestamp,
     /// The kernel's start in which it began.
     pub boot_id: Option<String>,
+    /// The network namespace whose settings are changed.
+    #[serde(default)]
+    pub network: Option<String>,
     /// Who changes the host.
     pub owner: JournalOwner,
 }
@@ -144,6 +149,8 @@ pub enum Cause {
     SessionLost,
     /// The named peer cannot be reached any more.
     PeerLost,
+    /// The journal was taken away, or can no longer be read.
+    JournalLost,
     /// The block of a trial is over.
     BlockOver,
 }

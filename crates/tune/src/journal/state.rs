@@ -2,6 +2,7 @@
 
 use super::record::{Cause, JournalOwner, Opened, PendingCommand, Record, Restored};
 use super::{JournalError, SCHEMA_VERSION};
+use crate::guard::ProcessStart;
 use crate::host::Host;
 use crate::setting::Setting;
 use jiff::Timestamp;
@@ -19,7 +20,7 @@ pub struct JournalState {
     /// The command that has yet to be run.
     pub command: Option<PendingCommand>,
     /// The process that watches over the changes.
-    pub guard: Option<u32>,
+    pub guard: Option<ProcessStart>,
     /// When all changes had been made.
     pub applied: Option<Timestamp>,
     /// When the user confirmed them.
@@ -76,7 +77,7 @@ impl JournalState {
     pub(super) fn add(&mut self, record: Record) {
         match record {
             Record::Opened(_) => {}
-            Record::Guarded { pid } => self.guard = Some(pid),
+            Record::Guarded { pid, start } => self.guard = Some(ProcessStart { pid, start }),
             Record::Begun { step, change, identity } => {
                 (self.reverting, self.reverted) = (None, None);
                 let (reads, effective, skipped, restored) = (None, None, None, None);
@@ -136,6 +137,15 @@ impl JournalState {
     /// True if the kernel was started anew since.
     pub fn started_anew(&self, host: &Host) -> bool {
         self.opened.boot_id.is_some() && self.opened.boot_id != host.boot_id()
+    }
+
+    /// True if it changed the network settings of another network namespace than this process is in, in the same start of the kernel.
+    pub fn is_of_another_network(&self, host: &Host) -> bool {
+        let here = host.network_namespace();
+        !self.started_anew(host)
+            && self.opened.network.is_some()
+            && here.is_some()
+            && self.opened.network != here
     }
 
     /// The number of the next change.

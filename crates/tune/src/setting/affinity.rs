@@ -57,19 +57,27 @@ impl ProcessAffinity {
         };
         let refused =
             |source| SettingError::Refused { name: name.to_owned(), value: value.to_owned(), source };
+        let mut last: Vec<u32> = Vec::new();
         for _ in 0..LOOKS_MAX {
-            let mut differs = false;
+            let mut differing = Vec::new();
             for thread in self.sets(name, host)? {
                 // A thread that was not there when the value was read keeps what it has.
                 let Some(wanted) = wanted(thread.tid) else { continue };
                 if cpus::canonical(&wanted) != thread.cpus {
-                    differs = true;
+                    differing.push(thread.tid);
                     set(host, self.pid, thread.tid, &wanted).map_err(refused)?;
                 }
             }
-            if !differs {
+            if differing.is_empty() {
                 return Ok(());
             }
+            // The same threads as before, though they were set: the kernel left out processors that are not there, or not theirs to use.
+            if differing == last {
+                return Err(refused(io::Error::other(
+                    "the kernel gave other processors than were asked for",
+                )));
+            }
+            last = differing;
         }
         Err(refused(io::Error::other("new threads were started at every look")))
     }

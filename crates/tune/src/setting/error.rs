@@ -72,10 +72,16 @@ impl HasFault for SettingError {
             SettingError::Unfit { .. } => {
                 "write it in the words in which it reads, within what the device has"
             }
+            SettingError::Unknown { name, .. } if name.contains(':') => {
+                "see that the device or process is there, and that its driver has it"
+            }
             SettingError::Unknown { .. } => {
                 "`sysctl -a` lists what this kernel has; a module may have to be loaded"
             }
-            SettingError::Permission { .. } => "run the trial as root, or leave `host` out of its arms",
+            SettingError::Permission { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+                "the file system is read-only here, as in a container: do it on the host itself"
+            }
+            SettingError::Permission { .. } => "run it as root on the host itself, or leave the setting out",
             SettingError::NoInverse { .. } => {
                 "a trial changes only what it can put back: set it by hand for the whole trial, or in an arm's `before` with its way back in `after`"
             }

@@ -53,6 +53,21 @@ impl KernelFile {
                 .any(|file| path.ends_with(file))
     }
 
+    /// The reason why it is never changed: its value is a secret, or reads as something that it does not take back.
+    pub(super) fn never(&self) -> Option<&'static str> {
+        let path = self.path.to_string_lossy();
+        let ends = |names: &[&str]| names.iter().any(|name| path.ends_with(name));
+        if ends(&["/tcp_fastopen_key", "/stable_secret"]) {
+            return Some("its value is a secret, which no plan and no journal keeps");
+        }
+        if path.contains("/neigh/") && ends(&["/base_reachable_time", "/retrans_time", "/unres_qlen"]) {
+            return Some(
+                "it is a coarser name of another setting, and writing it changes that one: use base_reachable_time_ms, retrans_time_ms, unres_qlen_bytes",
+            );
+        }
+        None
+    }
+
     fn locate(&self, host: &Host) -> PathBuf {
         host.root().locate(&self.path.to_string_lossy())
     }
@@ -89,8 +104,9 @@ impl KernelFile {
         }
         let opened = fs_err::OpenOptions::new().write(true).truncate(true).open(self.locate(host));
         let mut file = opened.map_err(|source| self.permission(name, source))?;
-        // In one call: the kernel takes each as a whole value.
-        file.write_all(value.as_bytes()).map_err(|source| SettingError::Refused {
+        // In one call: the kernel takes each as a whole value. An empty one is a line without words, as nothing at all is no call.
+        let text = if value.is_empty() { "\n" } else { value };
+        file.write_all(text.as_bytes()).map_err(|source| SettingError::Refused {
             name: name.to_owned(),
             value: value.to_owned(),
             source,

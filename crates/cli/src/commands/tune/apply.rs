@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use plumb_model::change::Change;
 use plumb_model::check::TunePlan;
 use plumb_model::figure::time;
-use plumb_tune::apply::{self, Progress};
+use plumb_tune::apply::{self, ApplyError, Progress};
 use plumb_tune::guard::{ProcessStart, reaches};
 use plumb_tune::host::Host;
 use plumb_tune::journal::{self, Journal, JournalOwner, JournalState, Places, Record};
@@ -41,6 +41,7 @@ pub(super) fn apply(arguments: &ApplyArgs) -> Result<End> {
     journal::check(&places, &host)?;
     let changes: Vec<Change> = plan.changes.iter().map(|planned| planned.change.clone()).collect();
     apply::check(&host, &changes)?;
+    let changes = apply::with_ways_back(&host, &changes)?;
     let owner = JournalOwner::Plan {
         confirm_within_s: arguments.confirm_within.map(|within| within.0.div_ceil(1_000_000_000)),
         changes: changes.len() as u32,
@@ -50,13 +51,18 @@ pub(super) fn apply(arguments: &ApplyArgs) -> Result<End> {
     if arguments.confirm_within.is_some() {
         let guard = start_guard(journal.id(), &host, &plan, arguments)
             .context("cannot start the guard; nothing was changed");
-        let pid = guard.inspect_err(|_| journal.forget())?;
-        journal.append(Record::Guarded { pid })?;
+        let ProcessStart { pid, start } = guard.inspect_err(|_| journal.forget())?;
+        journal.append(Record::Guarded { pid, start })?;
     }
     let mut progress = Steps { stop: stop::flag()? };
     let applied = apply::apply(&host, &mut journal, &changes, &mut progress);
-    if let Err(error) = applied {
-        return Err(error.into());
+    match applied {
+        Ok(()) => {}
+        Err(stopped @ ApplyError::Stopped { .. }) => {
+            printer::note(&stopped.to_string());
+            return Ok(End::Interrupted);
+        }
+        Err(error) => return Err(error.into()),
     }
     show(journal.state(), arguments)?;
     let skipped = journal.state().steps.iter().any(|step| step.skipped.is_some());
@@ -92,10 +98,13 @@ impl Progress for Steps {
 }
 
 /// Starts the guard and waits until it watches. Its number.
-fn start_guard(id: &str, host: &Host, plan: &TunePlan, arguments: &ApplyArgs) -> Result<u32> {
+fn start_guard(id: &str, host: &Host, plan: &TunePlan, arguments: &ApplyArgs) -> Result<ProcessStart> {
     let within = arguments.confirm_within.map_or(0, |within| within.0);
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["tune", "guard", id, "--within", &format!("{within}ns")]);
+    if let Some(own) = ProcessStart::of(host, std::process::id()) {
+        command.args(["--applier", &own.pid.to_string(), &own.start.to_string()]);
+    }
     if let Some(session) = session(host) {
         command.args(["--session", &session.pid.to_string(), &session.start.to_string()]);
     }
@@ -113,7 +122,7 @@ fn start_guard(id: &str, host: &Host, plan: &TunePlan, arguments: &ApplyArgs) ->
         BufReader::new(said).read_line(&mut line)?;
     }
     match line.trim() == super::guard::WATCHING {
-        true => Ok(guard.id()),
+        true => ProcessStart::of(host, guard.id()).context("it ended at once"),
         false => {
             let status = guard.wait()?;
             anyhow::bail!("it ended with {status}")

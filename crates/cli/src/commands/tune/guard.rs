@@ -19,8 +19,8 @@ pub(super) fn guard(arguments: &GuardArgs) -> Result<End> {
     rustix::process::setsid().context("cannot leave the terminal's session")?;
     signal_hook::flag::register(SIGHUP, Arc::new(AtomicBool::new(false)))
         .context("cannot ignore the terminal's end")?;
-    let session = match arguments.session[..] {
-        [pid, start] => u32::try_from(pid).ok().map(|pid| ProcessStart { pid, start }),
+    let process = |numbers: &[u64]| match numbers {
+        [pid, start] => u32::try_from(*pid).ok().map(|pid| ProcessStart { pid, start: *start }),
         _ => None,
     };
     let host = super::host(arguments.bootstrap.as_deref(), arguments.config.as_deref())?;
@@ -28,7 +28,8 @@ pub(super) fn guard(arguments: &GuardArgs) -> Result<End> {
         places: Places::here(),
         id: arguments.id.clone(),
         within: Duration::from_nanos(arguments.within.0),
-        session,
+        session: process(&arguments.session),
+        applier: process(&arguments.applier),
         peer: arguments.peer.clone(),
     };
     printer::out(&format!("{WATCHING}\n"));

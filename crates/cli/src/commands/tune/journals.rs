@@ -9,7 +9,9 @@ use crate::result_dir::json;
 use anyhow::Result;
 use plumb_model::figure::counted;
 use plumb_tune::host::Host;
-use plumb_tune::journal::{self, Cause, Journal, JournalOwner, JournalState, Places, Record, Restored};
+use plumb_tune::journal::{
+    self, Cause, Journal, JournalError, JournalOwner, JournalState, Places, Record, Restored,
+};
 use plumb_tune::revert::Reverted;
 use serde::Serialize;
 
@@ -42,6 +44,7 @@ pub(super) fn confirm(arguments: &JournalArgs) -> Result<End> {
 
 pub(super) fn revert(arguments: &RevertArgs) -> Result<End> {
     let places = Places::here();
+    refuse_unreadable(&places, arguments.journal.id.as_deref())?;
     let is_made = |state: &JournalState| state.outstanding().next().is_some();
     let chosen = chosen(&places, arguments.journal.id.as_deref(), is_made, "");
     let id = match (chosen, &arguments.journal.id) {
@@ -57,7 +60,12 @@ pub(super) fn revert(arguments: &RevertArgs) -> Result<End> {
             return Ok(End::Done);
         }
     };
+    refuse_changed_later(&places, &id)?;
     let mut journal = Journal::reopen(&places, &id)?;
+    if journal.state().is_of_another_network(&Host::default()) {
+        let network = journal.state().opened.network.clone().unwrap_or_default();
+        return Err(JournalError::OtherNetwork { id, network }.into());
+    }
     let bootstrap = match &journal.state().opened.owner {
         JournalOwner::Plan { bootstrap, .. } => bootstrap.clone(),
         JournalOwner::Trial { .. } => None,
@@ -76,6 +84,33 @@ pub(super) fn revert(arguments: &RevertArgs) -> Result<End> {
         ));
     }
     Ok(if reverted.left().next().is_some() { End::Found } else { End::Done })
+}
+
+/// A journal that cannot be read may be the one that is meant: nobody may be told that nothing is changed.
+fn refuse_unreadable(places: &Places, named: Option<&str>) -> Result<()> {
+    if named.is_some() {
+        return Ok(());
+    }
+    match journal::all(places).into_iter().find_map(Result::err) {
+        Some(error) => Err(error.into()),
+        None => Ok(()),
+    }
+}
+
+/// Changes that later ones were made over are put back after those: what they were made over would be lost.
+fn refuse_changed_later(places: &Places, id: &str) -> Result<()> {
+    let states: Vec<JournalState> = journal::all(places).into_iter().filter_map(Result::ok).collect();
+    let Some(at) = states.iter().position(|state| state.opened.id == id) else { return Ok(()) };
+    let own: Vec<&str> = states[at].outstanding().map(|step| step.change.target.key.as_str()).collect();
+    for later in states[at + 1..].iter().rev() {
+        let both = later.outstanding().find(|step| own.contains(&step.change.target.key.as_str()));
+        if let Some(step) = both {
+            let message = format!("{} was changed again by {}", step.change.target.key, later.opened.id);
+            let hint = format!("put that back first: plumb tune revert {}", later.opened.id);
+            return Err(UsageError::new(message, hint).into());
+        }
+    }
+    Ok(())
 }
 
 /// What became of changes, for programs.
@@ -151,6 +186,7 @@ struct Listed {
     owner: JournalOwner,
     state: &'static str,
     guard: Option<u32>,
+    guard_is_gone: bool,
     started_anew_since: bool,
     changes: Vec<ListedChange>,
 }
@@ -169,12 +205,21 @@ struct ListedChange {
 fn show(output: ResultOutput, is_shown: impl Fn(&JournalState) -> bool, nothing: &str) -> Result<End> {
     let (places, host) = (Places::here(), Host::default());
     let mut listed = Vec::new();
+    let mut unreadable = None;
     for state in journal::all(&places) {
         match state {
-            Ok(state) if is_shown(&state) => listed.push(list(&state, &host)),
+            Ok(state) if is_shown(&state) => listed.push(list(&state, &host, &places)),
             Ok(_) => {}
-            Err(error) => printer::note(&format!("warning: {error}")),
+            Err(error) => unreadable = Some(error),
         }
+    }
+    if let Some(error) = unreadable {
+        // What else there is comes first; that all of it is known is not said.
+        printer::out(&match output {
+            ResultOutput::Json => json(&listed)?,
+            ResultOutput::Text => listed.iter().map(text).collect(),
+        });
+        return Err(error.into());
     }
     printer::out(&match output {
         ResultOutput::Json => json(&listed)?,
@@ -184,14 +229,18 @@ fn show(output: ResultOutput, is_shown: impl Fn(&JournalState) -> bool, nothing:
     Ok(End::Done)
 }
 
-fn list(state: &JournalState, host: &Host) -> Listed {
+fn list(state: &JournalState, host: &Host, places: &Places) -> Listed {
     let now = |key: &str| plumb_tune::setting::Setting::new(key).and_then(|setting| setting.read(host)).ok();
     Listed {
         journal_id: state.opened.id.clone(),
         opened: state.opened.opened.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
         owner: state.opened.owner.clone(),
-        state: state_words(state),
-        guard: state.guard.filter(|_| is_unconfirmed(state)),
+        state: state_words(state, places),
+        guard: state
+            .guard
+            .filter(|guard| is_unconfirmed(state) && guard.is_there(host))
+            .map(|guard| guard.pid),
+        guard_is_gone: is_unconfirmed(state) && state.guard.is_some_and(|guard| !guard.is_there(host)),
         started_anew_since: state.started_anew(host),
         changes: state
             .steps
@@ -215,6 +264,9 @@ fn text(listed: &Listed) -> String {
     };
     let changes = counted(listed.changes.len(), "change");
     let mut text = format!("{}  {} by {who}: {}\n", listed.journal_id, changes, listed.state);
+    if listed.guard_is_gone {
+        text += "  its guard is gone: nothing puts it back by itself; plumb tune confirm keeps it, plumb tune revert puts it back\n";
+    }
     if listed.started_anew_since {
         text += "  this host was started anew since: kernel and device settings ended with that\n";
     }
@@ -237,14 +289,20 @@ fn is_unconfirmed(state: &JournalState) -> bool {
     asks && state.applied.is_some() && state.confirmed.is_none() && state.reverting.is_none()
 }
 
-fn state_words(state: &JournalState) -> &'static str {
+fn state_words(state: &JournalState, places: &Places) -> &'static str {
     match (state.reverted.is_some(), state.reverting) {
         (true, Some(cause)) => cause_words(cause),
         (_, Some(_)) => "not all of it could be put back",
         (_, None) if is_unconfirmed(state) => "made, waits to be confirmed",
         (_, None) if state.confirmed.is_some() => "made and confirmed",
         (_, None) if state.applied.is_some() => "made",
-        (_, None) if matches!(state.opened.owner, JournalOwner::Trial { .. }) => "a trial's",
+        (_, None) if matches!(state.opened.owner, JournalOwner::Trial { .. }) => {
+            match journal::is_free(places) {
+                true => "left by a trial that was killed",
+                false => "a trial that goes on",
+            }
+        }
+        (_, None) if !journal::is_free(places) => "being made",
         _ => "begun and not finished",
     }
 }
@@ -258,6 +316,7 @@ fn cause_words(cause: Cause) -> &'static str {
         Cause::ApplierEnded => "put back, because the program ended before it was done",
         Cause::SessionLost => "put back, because the terminal went away",
         Cause::PeerLost => "put back, because the peer could not be reached any more",
+        Cause::JournalLost => "put back, because the journal was lost",
         Cause::BlockOver => "put back after a block",
     }
 }

@@ -8,10 +8,10 @@ use crate::result_dir::json;
 use crate::{printer, whole_file};
 use anyhow::{Context, Result};
 use plumb_model::change::Assignment;
-use plumb_model::scenario::Scalar;
+use plumb_model::units::Nanos;
 use plumb_report::host::plan::sheet;
 use plumb_report::sheet::text;
-use plumb_tune::plan::Wanted;
+use plumb_tune::plan::{PROFILE, Wanted};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -20,8 +20,21 @@ pub(super) fn plan(arguments: &PlanArgs) -> Result<End> {
         let message = format!("{} exists already", file.display());
         return Err(UsageError::new(message, "name another file with --out").into());
     }
+    let is_profile_alone = arguments.host.only == [PROFILE];
+    if is_profile_alone && arguments.profile.is_none() {
+        return Err(UsageError::new(
+            "--only profile without --profile plans nothing",
+            "name the file: --profile FILE",
+        )
+        .into());
+    }
     let profile = arguments.profile.as_deref().map(read_profile).transpose()?.unwrap_or_default();
-    let found = check::look(&arguments.host)?;
+    let mut host = arguments.host.clone();
+    if is_profile_alone {
+        // No counter is asked for.
+        host.window = Nanos(0);
+    }
+    let found = check::look(&host)?;
     let wanted = Wanted { without_evidence: arguments.without_evidence, profile };
     let mut plan = plumb_tune::plan::plan(&check::this_host(&arguments.host)?, &found, &wanted)?;
     plan.bootstrap = arguments.host.bootstrap.clone();
@@ -40,11 +53,12 @@ pub(super) fn plan(arguments: &PlanArgs) -> Result<End> {
 /// Settings of the user's own: names and values.
 fn read_profile(path: &Path) -> Result<Vec<Assignment>> {
     let text = fs_err::read_to_string(path).context("cannot read the profile")?;
-    let values: BTreeMap<String, Scalar> = serde_saphyr::from_str(&text).map_err(|error| {
+    // As text: 0x10 is a mask and no number, `off` is a word.
+    let values: BTreeMap<String, String> = serde_saphyr::from_str(&text).map_err(|error| {
         UsageError::new(
             format!("{} is no profile: {error}", path.display()),
             "write one setting a line: net.core.somaxconn: 4096",
         )
     })?;
-    Ok(values.into_iter().map(|(key, value)| Assignment { key, value: value.0 }).collect())
+    Ok(values.into_iter().map(|(key, value)| Assignment { key, value }).collect())
 }

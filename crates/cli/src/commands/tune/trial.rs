@@ -14,6 +14,7 @@ use crate::{printer, progress, result_dir, scenario_file, stop, whole_file};
 use anyhow::{Context, Result};
 use plumb_model::check::{PlannedChange, TunePlan};
 use plumb_model::document::{RunDocument, RunState};
+use plumb_model::finding::ValidityVerdict;
 use plumb_model::resolve::Sources;
 use plumb_model::scenario::{ArmWords, ArmsWords, Scalar, Scenario};
 use plumb_model::trial::{Against, ArmVerdict};
@@ -88,6 +89,12 @@ impl Parts<'_> {
         if let Some(end) = interrupted(&together) {
             return Ok(end);
         }
+        if is_invalid(&together) {
+            printer::out(
+                "\nThe figures are not fit for use, so nothing is proposed. The host is as before. Where the path does not keep up as it is, lower the load until it does.\n",
+            );
+            return Ok(End::Found);
+        }
         if verdict.is_none_or(|found| found.verdict != Verdict::Better) {
             let words = verdict.map_or("undecided", |found| words(found.verdict));
             printer::out(&format!(
@@ -132,7 +139,7 @@ impl Parts<'_> {
             found.map_or(Verdict::Undecided, |found| found.verdict)
         };
         let (gain, loss) = (against(AS_IS), against(ALL));
-        if gain == Verdict::Better && loss != Verdict::Worse {
+        if !is_invalid(&proof) && gain == Verdict::Better && loss != Verdict::Worse {
             return self.propose(&kept);
         }
         printer::out(&format!(
@@ -210,6 +217,11 @@ fn is_same(one: &PlannedChange, other: &PlannedChange) -> bool {
 
 fn of<'d>(document: &'d RunDocument, arm: &str) -> Option<&'d ArmVerdict> {
     document.trial.as_ref()?.verdicts.iter().find(|found| found.arm == arm)
+}
+
+/// True if a trial's figures mean nothing.
+fn is_invalid(document: &RunDocument) -> bool {
+    document.validity.verdict == ValidityVerdict::Invalid
 }
 
 fn interrupted(document: &RunDocument) -> Option<End> {
