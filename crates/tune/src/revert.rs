@@ -51,10 +51,11 @@ impl Reverted {
 /// Where it cannot be written down.
 pub fn revert(host: &Host, journal: &mut Journal, cause: Cause) -> Result<Reverted, JournalError> {
     let outstanding: Vec<StepState> = journal.state().outstanding().rev().cloned().collect();
+    let started_anew = journal.state().started_anew(host);
     let mut reverted = Reverted::default();
     journal.append(Record::Reverting { at: Timestamp::now(), cause })?;
-    for step in outstanding {
-        let outcome = steps::restore(host, &step);
+    for step in &outstanding {
+        let outcome = steps::restore(host, step, started_anew);
         journal.append(Record::Restored { step: step.step, outcome: outcome.clone() })?;
         reverted.steps.push(RevertedStep {
             setting: step.change.target.key.clone(),
@@ -62,8 +63,71 @@ pub fn revert(host: &Host, journal: &mut Journal, cause: Cause) -> Result<Revert
             outcome,
         });
     }
+    // What was not there may be again: the number of queues that was put back last gives interrupts their names back.
+    for (step, seen) in outstanding.iter().zip(&mut reverted.steps) {
+        if matches!(seen.outcome, Restored::Gone { .. }) {
+            let outcome = steps::restore(host, step, started_anew);
+            if outcome != seen.outcome {
+                journal.append(Record::Restored { step: step.step, outcome: outcome.clone() })?;
+                seen.outcome = outcome;
+            }
+        }
+    }
     if journal.state().outstanding().next().is_none() {
         journal.append(Record::Reverted { at: Timestamp::now() })?;
     }
     Ok(reverted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::{JournalOwner, Places};
+    use crate::setting::Setting;
+    use plumb_observe::HostRoot;
+    use std::path::Path;
+
+    const NAME: &str = "net.core.somaxconn";
+
+    fn write(root: &Path, path: &str, value: &str) {
+        let path = root.join("proc/sys").join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, format!("{value}\n")).unwrap();
+    }
+
+    /// A change from 4096 to 8192 that was begun, and made unless the power went; then the machine was started anew, and the setting reads
+    /// `reads`. What became of it, and what it reads then.
+    fn after_a_start(is_made: bool, reads: &str) -> (Restored, String) {
+        let (root, journals) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        write(root.path(), "kernel/random/boot_id", "the first");
+        write(root.path(), "net/core/somaxconn", "4096");
+        let host = Host::below(HostRoot::new(root.path()));
+        let places = Places { own: journals.path().to_owned(), others: Vec::new() };
+        let owner = JournalOwner::Plan { confirm_within_s: None, changes: 1, bootstrap: None };
+        let mut journal = Journal::open(&places, &host, owner, Timestamp::UNIX_EPOCH).unwrap();
+        let setting = Setting::new(NAME).unwrap();
+        let change = steps::change(&setting, &host, "8192").unwrap();
+        match is_made {
+            true => {
+                steps::make(&host, &mut journal, &change).unwrap();
+            }
+            false => journal.append(Record::Begun { step: 1, change, identity: None }).unwrap(),
+        }
+        write(root.path(), "kernel/random/boot_id", "the second");
+        write(root.path(), "net/core/somaxconn", reads);
+        assert!(!journal.state().is_left(&host));
+        let reverted = revert(&host, &mut journal, Cause::Asked).unwrap();
+        (reverted.steps[0].outcome.clone(), setting.read(&host).unwrap())
+    }
+
+    #[test]
+    fn what_ended_with_the_machines_start_is_not_forced_on_the_next_one() {
+        let left = |reads: &str| (Restored::Foreign { reads: reads.to_owned() }, reads.to_owned());
+        for is_made in [true, false] {
+            assert_eq!(after_a_start(is_made, "4096"), (Restored::Unchanged, "4096".to_owned()));
+            // Another value of this start's own, and one that files make last.
+            assert_eq!(after_a_start(is_made, "128"), left("128"));
+            assert_eq!(after_a_start(is_made, "8192"), left("8192"));
+        }
+    }
 }
