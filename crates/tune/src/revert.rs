@@ -82,10 +82,12 @@ pub fn revert(host: &Host, journal: &mut Journal, cause: Cause) -> Result<Revert
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::{ClusterPart, ClusterSettings};
     use crate::journal::{JournalOwner, Places};
     use crate::setting::Setting;
     use plumb_observe::HostRoot;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
+    use std::sync::Arc;
 
     const NAME: &str = "net.core.somaxconn";
 
@@ -129,5 +131,57 @@ mod tests {
             assert_eq!(after_a_start(is_made, "128"), left("128"));
             assert_eq!(after_a_start(is_made, "8192"), left("8192"));
         }
+    }
+
+    /// A cluster of one key. While it is 2, this host has no accept queue: as a card whose queues are made anew has other interrupts.
+    struct Resetting {
+        root: PathBuf,
+    }
+
+    impl ClusterSettings for Resetting {
+        fn brokers(&self) -> Vec<i32> {
+            vec![1]
+        }
+
+        fn own_value(&self, _of: &ClusterPart, _key: &str) -> Result<Option<String>, String> {
+            std::fs::read_to_string(self.root.join("key")).map(Some).map_err(|error| error.to_string())
+        }
+
+        fn value_in_force(&self, of: &ClusterPart, key: &str) -> Result<String, String> {
+            Ok(self.own_value(of, key)?.unwrap_or_default())
+        }
+
+        fn set(&self, _of: &ClusterPart, _key: &str, value: Option<&str>) -> Result<(), String> {
+            let value = value.unwrap_or_default();
+            std::fs::write(self.root.join("key"), value).map_err(|error| error.to_string())?;
+            match value {
+                "2" => std::fs::remove_file(self.root.join("proc/sys/net/core/somaxconn"))
+                    .map_err(|error| error.to_string()),
+                _ => {
+                    write(&self.root, "net/core/somaxconn", "4096");
+                    Ok(())
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_another_change_took_away_and_brings_back_is_told_as_put_back() {
+        let (root, journals) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        write(root.path(), "net/core/somaxconn", "4096");
+        std::fs::write(root.path().join("key"), "4").unwrap();
+        let cluster = Arc::new(Resetting { root: root.path().to_owned() });
+        let host = Host::below(HostRoot::new(root.path())).with_cluster(cluster);
+        let places = Places { own: journals.path().to_owned(), others: Vec::new() };
+        let owner = JournalOwner::Plan { confirm_within_s: None, changes: 2, bootstrap: None };
+        let mut journal = Journal::open(&places, &host, owner, Timestamp::UNIX_EPOCH).unwrap();
+        let wanted = [("broker:1:num.io.threads", "2"), (NAME, "8192")];
+        let changes =
+            wanted.map(|(name, value)| steps::change(&Setting::new(name).unwrap(), &host, value).unwrap());
+        let failed =
+            crate::apply::apply(&host, &mut journal, &changes, &mut crate::apply::Unseen).unwrap_err();
+        assert!(failed.to_string().contains("all 2 changes that were begun are put back"), "{failed}");
+        assert!(journal.state().is_settled());
+        assert_eq!(journal.state().steps[1].restored, Some(Restored::Unchanged));
     }
 }
