@@ -14,14 +14,17 @@ use tempfile::TempDir;
 const LAB: &str = "PLUMB_TEST_HARDWARE_LAB";
 /// The functions that every scene may call.
 const FUNCTIONS: &str = include_str!("scene.sh");
+/// The QEMU of this host.
+const QEMU: &str = "qemu-system-x86_64";
 /// Longest that a scene takes; a guest that takes longer is stopped and its test fails.
-const LIMIT: Duration = Duration::from_secs(180);
+const LIMIT: Duration = Duration::from_secs(300);
 /// Time between two looks at whether it has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A machine that has not been started.
 pub(super) struct Guest {
     folder: TempDir,
+    qemu: PathBuf,
     cpu: &'static str,
     processors: &'static str,
     machine: &'static str,
@@ -33,7 +36,8 @@ impl Guest {
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         // With one processor the kernel's threads do not wait for a tick to wake each other.
-        Guest { folder, cpu: "max", processors: "1", machine: "q35", memory: "1G", devices: Vec::new() }
+        let (cpu, processors, machine, memory) = ("max", "1", "q35", "1G");
+        Guest { folder, qemu: QEMU.into(), cpu, processors, machine, memory, devices: Vec::new() }
     }
 
     /// Another model of processor, in QEMU's words.
@@ -52,6 +56,25 @@ impl Guest {
             .device(&["-numa", "dist,src=0,dst=1,val=21"])
     }
 
+    /// A network card with several queues (igb) that hangs on the second of two memory nodes. QEMU has it since version 8: none where neither
+    /// this host's nor the lab's does.
+    pub(super) fn with_card(mut self) -> Option<Self> {
+        let knows = |qemu: &PathBuf| {
+            let asked = Command::new(qemu).args(["-device", "igb,help"]).output();
+            // It exits with 0 whether it has it or not.
+            asked.is_ok_and(|asked| asked.stdout.starts_with(b"igb options"))
+        };
+        self.qemu = [QEMU.into(), lab().join("newer-qemu/run")].into_iter().find(knows)?;
+        // A bus of its own says which node it is near.
+        Some(
+            self.device(&["-device", "pxb-pcie,id=far_bus,bus_nr=64,numa_node=1,bus=pcie.0"])
+                .device(&["-device", "pcie-root-port,id=far_port,bus=far_bus,chassis=1,slot=1"])
+                // Without a router that announces itself: the card would be the only way to the guest.
+                .device(&["-netdev", "user,id=card,restrict=on,ipv6=off"])
+                .device(&["-device", "igb,netdev=card,bus=far_port"]),
+        )
+    }
+
     /// Room for a persistent memory.
     pub(super) fn with_slots_for_memory(mut self) -> Self {
         (self.machine, self.memory) = ("q35,nvdimm=on,nvdimm-persistence=cpu", "1G,slots=2,maxmem=4G");
@@ -66,9 +89,17 @@ impl Guest {
 
     /// An empty disk image under this name for a `-device` to use, held back as `throttling` says, if at all.
     pub(super) fn image(self, name: &str, mib: u64, throttling: &str) -> Self {
+        self.drive(name, mib, &format!("cache=unsafe{throttling}"))
+    }
+
+    /// The same, and what it said to have is still there after the end of power.
+    pub(super) fn lasting_image(self, name: &str, mib: u64) -> Self {
+        self.drive(name, mib, "cache=writethrough")
+    }
+
+    fn drive(self, name: &str, mib: u64, options: &str) -> Self {
         let path = self.file(name, mib);
-        let drive = format!("if=none,id={name},format=raw,cache=unsafe,file={}{throttling}", path.display());
-        self.device(&["-drive", &drive])
+        self.device(&["-drive", &format!("if=none,id={name},format=raw,file={},{options}", path.display())])
     }
 
     /// A file of this host as memory under this name, for a `-device` to use.
@@ -89,15 +120,33 @@ impl Guest {
 
     /// Starts it, runs the scene and waits for the end.
     pub(super) fn run(self, scene: &str) -> Scene {
-        let lab = std::env::var(LAB).expect("run by `make test-hardware`");
+        self.start(scene, |_| false);
+        self.ended()
+    }
+
+    /// Starts it and waits until the scene is over or the machine is: reset by the scene, or without power from the moment at which `is_cut`
+    /// says so of the guest's folder. It can be started again, with what is on its disks.
+    pub(super) fn start(&self, scene: &str, is_cut: impl Fn(&Path) -> bool) {
         let program = env!("CARGO_BIN_EXE_plumb");
-        let script = format!("LAB={lab}\nPLUMB={program}\n{FUNCTIONS}\n{scene}\n");
-        std::fs::write(self.folder.path().join("run"), script).unwrap();
+        let script = format!("LAB={}\nPLUMB={program}\n{FUNCTIONS}\n{scene}\n", lab().display());
+        let folder = self.folder.path();
+        std::fs::write(folder.join("run"), script).unwrap();
+        // Of the start before.
+        let _ = std::fs::remove_file(folder.join("status"));
         let limit = Instant::now() + LIMIT;
-        let mut machine = Machine(self.command(Path::new(&lab)).spawn().expect("QEMU is installed"));
-        while machine.0.try_wait().unwrap().is_none() && Instant::now() < limit {
+        let mut machine = Machine(self.command(&lab()).spawn().expect("QEMU is installed"));
+        while machine.0.try_wait().unwrap().is_none() && Instant::now() < limit && !is_cut(folder) {
             std::thread::sleep(LOOK);
         }
+    }
+
+    /// The folder that its scenes have as `/scene`.
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// What it left, of a scene that ended well.
+    pub(super) fn ended(self) -> Scene {
         let scene = Scene { folder: self.folder };
         // A guest that panics powers off too: only one that got to the end says how the scene ended.
         assert_eq!(scene.text("status").trim(), "0", "{}", scene.all());
@@ -106,7 +155,7 @@ impl Guest {
 
     fn command(&self, lab: &Path) -> Command {
         let folder = self.folder.path().display();
-        let mut command = Command::new("qemu-system-x86_64");
+        let mut command = Command::new(&self.qemu);
         // Not KVM where there is one: it would be another machine on every host.
         command.args(["-accel", "tcg,thread=multi", "-machine", self.machine, "-cpu", self.cpu]);
         command.args([
@@ -131,6 +180,11 @@ impl Guest {
         command.args(&self.devices).stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
         command
     }
+}
+
+/// The folder that `make test-hardware` made.
+fn lab() -> PathBuf {
+    std::env::var_os(LAB).expect("run by `make test-hardware`").into()
 }
 
 /// A machine that runs; stopped when dropped.

@@ -10,6 +10,7 @@ mod guest;
 mod hosts;
 mod memory;
 mod processors;
+mod tuning;
 
 use serde_json::Value;
 

@@ -52,13 +52,25 @@ impl Reverted {
 /// Where it could not be written down, after all of it was tried.
 pub fn revert(host: &Host, journal: &mut Journal, cause: Cause) -> Result<Reverted, JournalError> {
     let outstanding: Vec<StepState> = journal.state().outstanding().rev().cloned().collect();
+    let started_anew = journal.state().started_anew(host);
     let mut reverted = Reverted::default();
     let mut written = journal.append(Record::Reverting { at: Timestamp::now(), cause });
-    for step in outstanding {
-        let outcome = steps::restore(host, &step);
+    for step in &outstanding {
+        let outcome = steps::restore(host, step, started_anew);
         let record = Record::Restored { step: step.step, outcome: outcome.clone() };
         written = written.and_then(|()| journal.append(record));
-        reverted.steps.push(RevertedStep::of(&step, outcome));
+        reverted.steps.push(RevertedStep::of(step, outcome));
+    }
+    // What was not there may be again: the number of queues that was put back last gives interrupts their names back.
+    for (step, seen) in outstanding.iter().zip(&mut reverted.steps) {
+        if matches!(seen.outcome, Restored::Gone { .. }) {
+            let outcome = steps::restore(host, step, started_anew);
+            if outcome != seen.outcome {
+                let record = Record::Restored { step: step.step, outcome: outcome.clone() };
+                written = written.and_then(|()| journal.append(record));
+                seen.outcome = outcome;
+            }
+        }
     }
     written?;
     if journal.state().outstanding().next().is_none() {
@@ -69,7 +81,9 @@ pub fn revert(host: &Host, journal: &mut Journal, cause: Cause) -> Result<Revert
 
 /// Puts back what a journal said before it was lost.
 pub(crate) fn revert_without_journal(host: &Host, state: &JournalState) -> Reverted {
-    let steps = state.outstanding().rev().map(|step| RevertedStep::of(step, steps::restore(host, step)));
+    let started_anew = state.started_anew(host);
+    let restored = |step| RevertedStep::of(step, steps::restore(host, step, started_anew));
+    let steps = state.outstanding().rev().map(restored);
     Reverted { steps: steps.collect() }
 }
 
@@ -77,5 +91,112 @@ impl RevertedStep {
     fn of(step: &StepState, outcome: Restored) -> Self {
         let setting = step.change.target.key.clone();
         RevertedStep { setting, before: step.change.before.clone(), outcome }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::{ClusterPart, ClusterSettings};
+    use crate::journal::{JournalOwner, Places};
+    use crate::setting::Setting;
+    use plumb_observe::HostRoot;
+    use std::path::{Path, PathBuf};
+    use std::sync::Arc;
+
+    const NAME: &str = "net.core.somaxconn";
+
+    fn write(root: &Path, path: &str, value: &str) {
+        let path = root.join("proc/sys").join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, format!("{value}\n")).unwrap();
+    }
+
+    /// A change from 4096 to 8192 that was begun, and made unless the power went; then the machine was started anew, and the setting reads
+    /// `reads`. What became of it, and what it reads then.
+    fn after_a_start(is_made: bool, reads: &str) -> (Restored, String) {
+        let (root, journals) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        write(root.path(), "kernel/random/boot_id", "the first");
+        write(root.path(), "net/core/somaxconn", "4096");
+        let host = Host::below(HostRoot::new(root.path()));
+        let places = Places { own: journals.path().to_owned(), others: Vec::new() };
+        let owner = JournalOwner::Plan { confirm_within_s: None, changes: 1, bootstrap: None };
+        let mut journal = Journal::open(&places, &host, owner, Timestamp::UNIX_EPOCH).unwrap();
+        let setting = Setting::new(NAME).unwrap();
+        let change = steps::change(&setting, &host, "8192").unwrap();
+        match is_made {
+            true => {
+                steps::make(&host, &mut journal, &change).unwrap();
+            }
+            false => journal.append(Record::Begun { step: 1, change, identity: None }).unwrap(),
+        }
+        write(root.path(), "kernel/random/boot_id", "the second");
+        write(root.path(), "net/core/somaxconn", reads);
+        assert!(!journal.state().is_left(&host));
+        let reverted = revert(&host, &mut journal, Cause::Asked).unwrap();
+        (reverted.steps[0].outcome.clone(), setting.read(&host).unwrap())
+    }
+
+    #[test]
+    fn what_ended_with_the_machines_start_is_not_forced_on_the_next_one() {
+        let left = |reads: &str| (Restored::Foreign { reads: reads.to_owned() }, reads.to_owned());
+        for is_made in [true, false] {
+            assert_eq!(after_a_start(is_made, "4096"), (Restored::Unchanged, "4096".to_owned()));
+            // Another value of this start's own, and one that files make last.
+            assert_eq!(after_a_start(is_made, "128"), left("128"));
+            assert_eq!(after_a_start(is_made, "8192"), left("8192"));
+        }
+    }
+
+    /// A cluster of one key. While it is 2, this host has no accept queue: as a card whose queues are made anew has other interrupts.
+    struct Resetting {
+        root: PathBuf,
+    }
+
+    impl ClusterSettings for Resetting {
+        fn brokers(&self) -> Vec<i32> {
+            vec![1]
+        }
+
+        fn own_value(&self, _of: &ClusterPart, _key: &str) -> Result<Option<String>, String> {
+            std::fs::read_to_string(self.root.join("key")).map(Some).map_err(|error| error.to_string())
+        }
+
+        fn value_in_force(&self, of: &ClusterPart, key: &str) -> Result<String, String> {
+            Ok(self.own_value(of, key)?.unwrap_or_default())
+        }
+
+        fn set(&self, _of: &ClusterPart, _key: &str, value: Option<&str>) -> Result<(), String> {
+            let value = value.unwrap_or_default();
+            std::fs::write(self.root.join("key"), value).map_err(|error| error.to_string())?;
+            match value {
+                "2" => std::fs::remove_file(self.root.join("proc/sys/net/core/somaxconn"))
+                    .map_err(|error| error.to_string()),
+                _ => {
+                    write(&self.root, "net/core/somaxconn", "4096");
+                    Ok(())
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_another_change_took_away_and_brings_back_is_told_as_put_back() {
+        let (root, journals) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        write(root.path(), "net/core/somaxconn", "4096");
+        std::fs::write(root.path().join("key"), "4").unwrap();
+        let cluster = Arc::new(Resetting { root: root.path().to_owned() });
+        let host = Host::below(HostRoot::new(root.path())).with_cluster(cluster);
+        let places = Places { own: journals.path().to_owned(), others: Vec::new() };
+        let owner = JournalOwner::Plan { confirm_within_s: None, changes: 2, bootstrap: None };
+        let mut journal = Journal::open(&places, &host, owner, Timestamp::UNIX_EPOCH).unwrap();
+        let wanted = [("broker:1:num.io.threads", "2"), (NAME, "8192")];
+        let changes =
+            wanted.map(|(name, value)| steps::change(&Setting::new(name).unwrap(), &host, value).unwrap());
+        let failed =
+            crate::apply::apply(&host, &mut journal, &changes, &mut crate::apply::Unseen).unwrap_err();
+        assert!(failed.to_string().contains("all 2 changes that were begun are put back"), "{failed}");
+        assert!(journal.state().is_settled());
+        assert_eq!(journal.state().steps[1].restored, Some(Restored::Unchanged));
     }
 }

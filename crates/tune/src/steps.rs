@@ -107,8 +107,9 @@ pub(crate) fn make(host: &Host, journal: &mut Journal, change: &Change) -> Resul
     }
 }
 
-/// Puts a change back, unless somebody else has changed the setting since.
-pub(crate) fn restore(host: &Host, step: &StepState) -> Restored {
+/// Puts a change back, unless somebody else has changed the setting since. Where the machine was started anew since, what ends with that has
+/// ended: the values of the former start are not forced on this one.
+pub(crate) fn restore(host: &Host, step: &StepState, started_anew: bool) -> Restored {
     let known = |setting: Setting| match &step.identity {
         Some(identity) => setting.of_known(host, identity),
         None => setting,
@@ -135,6 +136,9 @@ pub(crate) fn restore(host: &Host, step: &StepState) -> Restored {
         |part: &Part<'_>| part.setting.read(host).is_ok_and(|reads| part.setting.is_met(part.value, &reads));
     if back.iter().all(is_back) {
         return Restored::Unchanged;
+    }
+    if started_anew && setting.ends_with_the_boot() {
+        return Restored::Foreign { reads };
     }
     // A change that was begun and not seen to end is ours, whatever the driver made of the value.
     // Where it reads as before already, only what it had reset is to be put back.

@@ -426,7 +426,7 @@ fn killed_and_reverted(name: &str, shared_cpus: bool, cut: f64, is_made: bool, u
     let undone = (outstanding.len() as f64 * undone) as usize;
     journal.append(Record::Reverting { at: Timestamp::UNIX_EPOCH, cause: Cause::ApplierEnded }).unwrap();
     for (at, step) in outstanding.iter().take(undone).enumerate() {
-        let outcome = steps::restore(&host, step);
+        let outcome = steps::restore(&host, step, false);
         if at + 1 < undone {
             journal.append(Record::Restored { step: step.step, outcome }).unwrap();
         }

@@ -246,8 +246,26 @@ impl DriverSettings {
                 Some(Errno::PERM | Errno::ACCESS) => {
                     SettingError::Permission { name, path: self.what().into(), source }
                 }
+                Some(Errno::INVAL) if self.group == Group::Channels => {
+                    SettingError::Refused { name, value, source: self.why_not_so_many(source) }
+                }
                 _ => SettingError::Refused { name, value, source },
             },
+        }
+    }
+
+    /// The kernel takes no number of queues with which a table that somebody wrote would name queues that are not there
+    /// (`ethnl_set_channels`), and does not say so.
+    fn why_not_so_many(&self, source: io::Error) -> io::Error {
+        match Group::Spread.read(&self.interface) {
+            Ok(_) => io::Error::new(
+                source.kind(),
+                format!(
+                    "{source}: its table of queues may name some that would be gone; set ethtool:{}:rss to fewer first, such as equal 2",
+                    self.interface
+                ),
+            ),
+            Err(_) => source,
         }
     }
 

@@ -94,7 +94,7 @@ impl Interrupt {
             [line] => Ok(PathBuf::from(format!("/proc/irq/{}", line.number))),
             _ => Err(SettingError::Unknown {
                 name: name.to_owned(),
-                path: "/proc/interrupts".into(),
+                path: format!("{} in /proc/interrupts", self.name).into(),
                 source: io::Error::new(
                     io::ErrorKind::NotFound,
                     format!("{} interrupts of this name, expected one", found.len()),

@@ -28,8 +28,7 @@ fn of_interface(context: &Context<'_>, interface: &Interface) -> Look {
         Err(look) => return *look,
     };
     let table = reads.split("hkey").next().unwrap_or_default().trim();
-    let is_even =
-        table == "default" || table.is_empty() || table == format!("equal {}", interface.receive_queues);
+    let is_even = is_even(table, interface.receive_queues);
     let look = Look::at(context, name, &format!("ethtool:{name}:rss"), |_| Advice {
         recommended: "default".to_owned(),
         is_met: is_even,
@@ -44,6 +43,22 @@ fn of_interface(context: &Context<'_>, interface: &Interface) -> Look {
     });
     let shown = Look { configured: Some(table.to_owned()), effective: None, ..look };
     shown.or_where_it_hurts("the table is even, and one queue gets much more than the others nevertheless: few connections carry most packets, or a part of them that the card cannot tell apart (see flow-hash); more connections spread better")
+}
+
+/// True if every queue has the same part of the table, in turn or in runs as some drivers make it (igb); one entry more or less is what a
+/// number of queues that does not divide the table leaves.
+fn is_even(table: &str, queues: u32) -> bool {
+    let weights = table.strip_prefix("weight ").map(|weights| weights.split_ascii_whitespace());
+    let weights: Option<Vec<u32>> =
+        weights.and_then(|weights| weights.map(|part| part.parse().ok()).collect());
+    match weights {
+        Some(weights) => {
+            let (least, most) = (weights.iter().min(), weights.iter().max());
+            let is_flat = least.zip(most).is_some_and(|(least, most)| most - least <= 1);
+            weights.len() == queues as usize && is_flat
+        }
+        None => table == "default" || table.is_empty() || table == format!("equal {queues}"),
+    }
 }
 
 /// One queue has much more than the others while a processor is hot with this interface's packets.
@@ -82,6 +97,9 @@ mod tests {
         let check = &host(MADE, 900_000).check("rss")[0];
         assert_eq!((check.status, check.recommended.as_deref()), (Status::Change, Some("default")));
         host(MADE, 900_000).changes_go_back("rss");
+        for uneven in ["weight 4 4\n", "weight 3 2 2 1\n"] {
+            assert_eq!(host(uneven, 100_000).check("rss")[0].status, Status::NoEvidence, "{uneven}");
+        }
         assert_eq!(host(MADE, 100_000).check("rss")[0].status, Status::NoEvidence);
         let cool = host(MADE, 900_000).grew("cpu0.softirq_ticks", 10);
         assert_eq!(cool.check("rss")[0].status, Status::NoEvidence);
@@ -89,7 +107,7 @@ mod tests {
 
     #[test]
     fn an_even_table_is_right_and_uneven_connections_are_told() {
-        for even in ["default hkey 6d:5a\n", "equal 4 hkey 6d:5a\n"] {
+        for even in ["default hkey 6d:5a\n", "equal 4 hkey 6d:5a\n", "weight 2 2 2 2\n", "weight 3 3 2 2\n"] {
             assert_eq!(host(even, 100_000).check("rss")[0].status, Status::Ok, "{even}");
             let check = &host(even, 900_000).check("rss")[0];
             assert_eq!((check.status, check.assignments.len()), (Status::Advice, 0), "{even}");
