@@ -18,7 +18,7 @@ pub(super) fn text(export: &Export<'_>, files: &[InstallFile]) -> String {
     for planned in &plan.changes {
         let change = &planned.change;
         let value =
-            |value: &Option<String>| value.as_deref().map_or("not known".to_owned(), |text| code(text));
+            |value: &Option<String>| value.as_deref().map_or("not known".to_owned(), code);
         text += &format!(
             "| {} | {} | {} |\n",
             code(&change.target.key),

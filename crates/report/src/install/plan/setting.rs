@@ -204,7 +204,7 @@ fn group_of(group: &str, value: &str) -> Result<Group, &'static str> {
         return Err("its value has characters that no driver's setting has");
     }
     if let Some(words_of) = Words::ALL.into_iter().find(|words| words.name() == group) {
-        if words.len() % 2 != 0 {
+        if !words.len().is_multiple_of(2) {
             return Err("its value is not keys with values");
         }
         let pairs = words.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone()));
