@@ -276,6 +276,29 @@ impl Look {
         }
     }
 
+    /// The same for a setting that is a number; one that reads as none, or as more than the kernel's own are, is unknown.
+    pub(crate) fn at_number(
+        context: &Context<'_>,
+        target: &str,
+        setting: &str,
+        advise: impl FnOnce(u64) -> Advice,
+    ) -> Look {
+        match context.read(setting) {
+            Err(reason) => Look::unknown(target, reason),
+            Ok(value) => match value.parse::<u64>() {
+                Ok(number) if i64::try_from(number).is_ok() => {
+                    Look::at(context, target, setting, |_| advise(number))
+                }
+                _ => Look::no_number(target, setting, &value),
+            },
+        }
+    }
+
+    /// A setting that should be a number.
+    pub(crate) fn no_number(target: &str, setting: &str, value: &str) -> Look {
+        Look::unknown(target, format!("{setting} is no number: it reads {value:?}"))
+    }
+
     /// A setting that could not be read.
     pub(crate) fn unknown(target: &str, reason: impl Into<String>) -> Look {
         Look::plain(target, Status::Unknown, reason)
