@@ -1,14 +1,19 @@
 //! Checks of several hosts held against each other: where some differ from most, and which hosts do.
 //!
-//! A setting that all have alike is no difference, whether it is good or not. Of two hosts nobody is the unusual one.
+//! A setting that all have alike is no difference, whether it is good or not. Of two hosts nobody is the unusual one. A host whose check did
+//! not look at a setting, or could not read it, says nothing of it; and what is a level and no setting (stolen time) is not compared.
 
 use plumb_model::check::{
     HostCheck, HostDifference, HostOfMany, HostValue, HostsCompared, SCHEMA_VERSION, SettingCheck, Status,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The value of a setting that a host does not have.
 const NONE: &str = "(none)";
+/// What stands for the usual value where no value is more usual than another.
+const NO_USUAL: &str = "(none is usual)";
+/// Windows of which one is this many times as long as another show more of what hurts. Ours.
+const WINDOWS_ALIKE: f64 = 2.0;
 
 /// A host is unlike the others if it differs from most in this many settings, and in three times as many as the median host. Ours.
 const OUTLIER_LEAST: u32 = 3;
@@ -38,8 +43,9 @@ pub fn compare(hosts: &[NamedCheck<'_>]) -> HostsCompared {
     let differences: Vec<HostDifference> =
         values.into_iter().filter_map(|(key, values)| difference(hosts, key, &values)).collect();
     let unlike = |name: &str| {
-        let is_other =
-            |difference: &&HostDifference| difference.others.iter().any(|other| other.host == name);
+        let is_other = |difference: &&HostDifference| {
+            difference.hosts_usual > 0 && difference.others.iter().any(|other| other.host == name)
+        };
         differences.iter().filter(is_other).count() as u32
     };
     let rows: Vec<HostOfMany> = hosts
@@ -58,12 +64,61 @@ pub fn compare(hosts: &[NamedCheck<'_>]) -> HostsCompared {
         hosts.len() >= 3 && row.unlike >= OUTLIER_LEAST.max(median.saturating_mul(OUTLIER_TIMES))
     };
     let outliers = rows.iter().filter(is_outlier).map(|row| row.name.clone()).collect();
-    HostsCompared { schema_version: SCHEMA_VERSION, hosts: rows, differences, outliers }
+    HostsCompared {
+        schema_version: SCHEMA_VERSION,
+        hosts: rows,
+        differences,
+        outliers,
+        remarks: remarks(hosts),
+    }
 }
 
-/// A setting's value, where the host has one. Processes are of one host alone, so their settings are not compared.
+/// In what the checks themselves differ, so that their answers may for that reason.
+fn remarks(hosts: &[NamedCheck<'_>]) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let told = |of: &dyn Fn(&HostCheck) -> String| {
+        let one = |host: &NamedCheck<'_>| format!("{} {}", host.name, of(host.check));
+        hosts.iter().map(one).collect::<Vec<_>>().join(", ")
+    };
+    let roles: BTreeSet<&str> = hosts.iter().map(|host| host.check.role.word()).collect();
+    if roles.len() > 1 {
+        remarks.push(format!(
+            "The hosts were checked for different roles ({}), which are not asked for the same.",
+            told(&|check| check.role.word().to_owned())
+        ));
+    }
+    let windows = || hosts.iter().map(|host| host.check.window_s);
+    let (shortest, longest) = (windows().fold(f64::INFINITY, f64::min), windows().fold(0.0, f64::max));
+    if longest >= WINDOWS_ALIKE * shortest && longest > 0.0 {
+        remarks.push(format!(
+            "The hosts were watched for different times ({}): a longer window shows more of what hurts.",
+            told(&|check| format!("{} s", (10.0 * check.window_s).round() / 10.0))
+        ));
+    }
+    let all: BTreeSet<&str> = ids(hosts);
+    let lacking: Vec<String> = hosts
+        .iter()
+        .map(|host| (host.name, all.len() - ids(std::slice::from_ref(host)).len()))
+        .filter(|(_, settings)| *settings > 0)
+        .map(|(name, settings)| format!("{name} lacks {settings}"))
+        .collect();
+    if !lacking.is_empty() {
+        remarks.push(format!(
+            "Not every check looked at the same settings ({}): those are compared among the others alone.",
+            lacking.join(", ")
+        ));
+    }
+    remarks
+}
+
+fn ids<'a>(hosts: &[NamedCheck<'a>]) -> BTreeSet<&'a str> {
+    hosts.iter().flat_map(|host| host.check.checks.iter().map(|check| check.id.as_str())).collect()
+}
+
+/// A setting's value, where the host has one and somebody set it. Processes are of one host alone, so their settings are not compared.
 fn setting(check: &SettingCheck) -> Option<(Key, String)> {
-    let value = check.effective.clone().or_else(|| check.configured.clone())?;
+    let configured = check.configured.as_ref()?;
+    let value = check.effective.as_ref().unwrap_or(configured).clone();
     (!check.target.starts_with("process ")).then(|| ((check.id.clone(), check.target.clone()), value))
 }
 
@@ -84,23 +139,43 @@ fn facts(check: &HostCheck) -> Vec<(Key, String)> {
     facts.into_iter().filter_map(known).collect()
 }
 
-fn difference(hosts: &[NamedCheck<'_>], key: Key, values: &BTreeMap<&str, String>) -> Option<HostDifference> {
-    let of = |name: &str| values.get(name).cloned().unwrap_or_else(|| NONE.to_owned());
-    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
-    for host in hosts {
-        *counts.entry(of(host.name)).or_default() += 1;
+fn difference<'a>(
+    hosts: &[NamedCheck<'a>],
+    key: Key,
+    values: &BTreeMap<&str, String>,
+) -> Option<HostDifference> {
+    let value = |host: &NamedCheck<'a>| match values.get(host.name) {
+        Some(value) => Some((host.name, value.clone())),
+        None => looked_at(host.check, &key).then(|| (host.name, NONE.to_owned())),
+    };
+    let values: Vec<(&str, String)> = hosts.iter().filter_map(value).collect();
+    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    for (_, value) in &values {
+        *counts.entry(value).or_default() += 1;
     }
     if counts.len() < 2 {
         return None;
     }
-    let (usual, hosts_usual) = counts.into_iter().max_by_key(|(value, count)| (*count, value != NONE))?;
-    let others = hosts
+    let (usual, most) = counts.iter().max_by_key(|(value, count)| (**count, **value != NONE))?;
+    // Of as many hosts with one value as with another none is the unusual one.
+    let is_usual = *most > 1 && counts.values().filter(|count| *count == most).count() == 1;
+    let (usual, hosts_usual) = if is_usual { (*usual, *most) } else { (NO_USUAL, 0) };
+    let others = values
         .iter()
-        .map(|host| HostValue { host: host.name.to_owned(), value: of(host.name) })
-        .filter(|other| other.value != usual)
+        .filter(|(_, value)| value != usual)
+        .map(|(host, value)| HostValue { host: (*host).to_owned(), value: value.clone() })
         .collect();
+    let usual = usual.to_owned();
     let (id, target) = key;
     Some(HostDifference { id, target, usual, hosts_usual, others })
+}
+
+/// True if a host that shows no value of a setting was asked for it, and could tell: facts that it lacks are unknown, and a tunable of which
+/// there is no answer was left out.
+fn looked_at(check: &HostCheck, (id, target): &Key) -> bool {
+    let mut answers = check.checks.iter().filter(|check| check.id == *id).peekable();
+    answers.peek().is_some()
+        && answers.all(|check| check.target != *target || check.status != Status::Unknown)
 }
 
 #[cfg(test)]
@@ -144,12 +219,12 @@ mod tests {
     fn the_one_host_that_differs_in_several_settings_is_the_outlier() {
         let usual = host(&[("a", "1"), ("b", "1"), ("c", "1"), ("d", "x")]);
         let slightly = host(&[("a", "1"), ("b", "1"), ("c", "1"), ("d", "y")]);
-        let unlike = host(&[("a", "2"), ("b", "2"), ("d", "x")]);
+        let unlike = host(&[("a", "2"), ("b", "2"), ("c", "2"), ("d", "x")]);
         let named = [("one", &usual), ("two", &slightly), ("three", &usual), ("four", &unlike)];
         let compared = compare(&named.map(|(name, check)| NamedCheck { name, check }));
         assert_eq!(compared.outliers, ["four"]);
         let c = compared.differences.iter().find(|difference| difference.id == "c").unwrap();
-        assert_eq!((c.usual.as_str(), c.hosts_usual, c.others[0].value.as_str()), ("1", 3, NONE));
+        assert_eq!((c.usual.as_str(), c.hosts_usual, c.others[0].value.as_str()), ("1", 3, "2"));
         assert_eq!(compared.differences.len(), 4);
     }
 
@@ -159,5 +234,59 @@ mod tests {
             (host(&[("a", "1"), ("b", "1"), ("c", "1")]), host(&[("a", "2"), ("b", "2"), ("c", "2")]));
         let compared = compare(&[NamedCheck { name: "a", check: &a }, NamedCheck { name: "b", check: &b }]);
         assert!(compared.outliers.is_empty() && compared.differences.len() == 3);
+    }
+
+    #[test]
+    fn of_two_values_as_frequent_as_each_other_none_is_usual() {
+        let (a, b) = (host(&[("a", "1")]), host(&[("a", "2")]));
+        for hosts in [vec![&a, &b], vec![&a, &b, &a, &b]] {
+            let names = ["one", "two", "three", "four"];
+            let named: Vec<_> =
+                names.iter().zip(&hosts).map(|(name, check)| NamedCheck { name, check }).collect();
+            let compared = compare(&named);
+            let difference = &compared.differences[0];
+            assert_eq!((difference.usual.as_str(), difference.hosts_usual), (NO_USUAL, 0));
+            assert_eq!(difference.others.len(), hosts.len());
+            assert!(compared.hosts.iter().all(|row| row.unlike == 0));
+        }
+    }
+
+    #[test]
+    fn what_a_check_did_not_look_at_or_could_not_read_is_no_difference() {
+        let all = host(&[("a", "1"), ("b", "1")]);
+        let only = host(&[("a", "1")]);
+        let none = host(&[]);
+        let mut unknown = host(&[("a", "1"), ("b", "1")]);
+        unknown.checks[1].status = Status::Unknown;
+        unknown.checks[1].configured = None;
+        for other in [&only, &none, &unknown] {
+            let named = [("one", &all), ("two", &all), ("three", other)];
+            let compared = compare(&named.map(|(name, check)| NamedCheck { name, check }));
+            assert!(compared.differences.is_empty(), "{:?}", compared.differences);
+        }
+        let compared =
+            compare(&[NamedCheck { name: "a", check: &all }, NamedCheck { name: "b", check: &only }]);
+        assert!(compared.remarks[0].contains("b lacks 1"), "{:?}", compared.remarks);
+        // A thing that a host does not have is a difference.
+        let mut disk = host(&[("a", "1"), ("b", "1"), ("b", "1")]);
+        disk.checks[2].target = "sda".to_owned();
+        let named = [("one", &disk), ("two", &disk), ("three", &all)];
+        let compared = compare(&named.map(|(name, check)| NamedCheck { name, check }));
+        assert_eq!(compared.differences[0].others[0].value, NONE);
+    }
+
+    #[test]
+    fn levels_are_not_compared_and_other_roles_and_windows_are_remarked() {
+        let level = |share: &str| {
+            let mut host = host(&[("steal", share)]);
+            host.checks[0].effective = host.checks[0].configured.take();
+            host
+        };
+        let (a, mut b) = (level("1 %"), level("2 %"));
+        (b.role, b.window_s) = (Role::WebEdge, 60.0);
+        let compared = compare(&[NamedCheck { name: "a", check: &a }, NamedCheck { name: "b", check: &b }]);
+        assert!(compared.differences.is_empty());
+        assert!(compared.remarks[0].contains("a kafka-broker, b web-edge"), "{:?}", compared.remarks);
+        assert!(compared.remarks[1].contains("a 1 s, b 60 s"), "{:?}", compared.remarks);
     }
 }

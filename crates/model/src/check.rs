@@ -204,6 +204,11 @@ impl LossLayer {
             LossLayer::AcceptQueue => "accept queue",
         }
     }
+
+    /// True if it loses connections and not packets: what it lost is no consequence of what another layer lost.
+    pub fn is_of_connections(self) -> bool {
+        self == LossLayer::AcceptQueue
+    }
 }
 
 /// Losses of one layer over the window.
@@ -329,6 +334,9 @@ pub struct HostsCompared {
     pub differences: Vec<HostDifference>,
     /// Hosts that differ from most in more settings than the others do.
     pub outliers: Vec<String>,
+    /// What makes these checks hard to hold against each other: other roles, windows of other lengths, settings that some did not look at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
 
 /// One host among several.
@@ -351,11 +359,11 @@ pub struct HostDifference {
     pub id: String,
     /// The thing that has the setting; empty where it is the host.
     pub target: String,
-    /// The value that most have.
+    /// The value that most have; words that say so where none is more usual than another.
     pub usual: String,
-    /// How many have it.
+    /// How many have it; 0 where none is more usual than another.
     pub hosts_usual: u32,
-    /// The others.
+    /// The others: all hosts that were asked where no value is usual.
     pub others: Vec<HostValue>,
 }
 

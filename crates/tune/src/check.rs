@@ -12,12 +12,14 @@ use plumb_model::fault::chain;
 use plumb_observe::{CommandRunner, KernelTrace, find_brokers, host_facts, named_counters};
 use std::time::Instant;
 
+mod unseen;
+
 /// What a check is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// What the host is for.
     pub role: Role,
-    /// The processes that it is for, beside brokers that are found.
+    /// The processes that it is for; none: the brokers that are found.
     pub processes: Vec<u32>,
     /// The tunables to look at; none: all.
     pub only: Vec<String>,
@@ -56,11 +58,12 @@ pub(crate) fn check_with(
     let interfaces = devices::interfaces(host);
     let disks = devices::disks(host);
     let mut processes = asked.processes.clone();
-    if host.root().is_host() && asked.role == Role::KafkaBroker {
+    // Whoever names a process means that one, and not whatever broker else is here.
+    if processes.is_empty() && host.root().is_host() && asked.role == Role::KafkaBroker {
         processes.extend(find_brokers(host.root()));
-        processes.sort_unstable();
-        processes.dedup();
     }
+    processes.sort_unstable();
+    processes.dedup();
     let placement = placement(host, &interfaces, &processes, asked.shared_cpus);
     let context = Context {
         host,
@@ -88,7 +91,7 @@ pub(crate) fn check_with(
         also_changed_by: other_owners(host, &checks),
         checks,
         cpus: placement::map(host, &interfaces, &placement),
-        unseen: Vec::new(),
+        unseen: [unseen::sources(host, window, &interfaces), unseen::networks(host, &processes)].concat(),
         host: facts,
     }
 }

@@ -1,7 +1,7 @@
 //! Where packets and connections were lost over a window: each layer with its counters, in the order in which a packet meets them.
 //!
 //! The first layer that lost is the one to mend; what comes after it may be its consequence. Names of drivers' counters differ, so each
-//! layer has words that tell its own.
+//! layer has words that tell its own. Connections are counted apart from packets: a full accept queue is no consequence of lost packets.
 
 use crate::window::Window;
 use plumb_model::check::{Evidence, LayerLoss, LossLayer};
@@ -54,7 +54,11 @@ const OF_KERNEL: &[(LossLayer, &[&str], &str)] = &[
         &[
             "Ip.InDiscards",
             "Ip.InHdrErrors",
+            "Ip.ReasmFails",
             "Tcp.InErrs",
+            "snmp6.Ip6InDiscards",
+            "snmp6.Ip6InHdrErrors",
+            "snmp6.Ip6ReasmFails",
             "TcpExt.PFMemallocDrop",
             "TcpExt.IPReversePathFilter",
         ],
@@ -64,6 +68,7 @@ const OF_KERNEL: &[(LossLayer, &[&str], &str)] = &[
         LossLayer::Socket,
         &[
             "Udp.RcvbufErrors",
+            "snmp6.Udp6RcvbufErrors",
             "TcpExt.TCPRcvQDrop",
             "TcpExt.TCPBacklogDrop",
             "TcpExt.PruneCalled",
@@ -100,8 +105,22 @@ pub(crate) fn losses(window: &Window) -> Vec<LayerLoss> {
     for (layer, counters, unit) in OF_KERNEL {
         window.evidence_of(counters, unit).into_iter().for_each(|evidence| add(*layer, evidence));
     }
+    dropped_while_opening(window).into_iter().for_each(|evidence| add(LossLayer::AcceptQueue, evidence));
     layers.retain(|layer| !layer.counters.is_empty());
     layers
+}
+
+/// Connections that were dropped before they were open, beside those that found a program's own queues full: those have counters of
+/// their own, and this one counts them too.
+pub(crate) fn dropped_while_opening(window: &Window) -> Option<Evidence> {
+    let grown = |name: &str| window.growth(&format!("TcpExt.{name}")).unwrap_or(0);
+    let all = window.evidence("TcpExt.ListenDrops", "connections")?;
+    let others = (grown("ListenOverflows") + grown("TCPReqQFullDrop")) as f64;
+    let counter = match others > 0.0 {
+        true => "TcpExt.ListenDrops beside full queues".to_owned(),
+        false => all.counter,
+    };
+    (all.amount > others).then_some(Evidence { counter, amount: all.amount - others, ..all })
 }
 
 /// The counters of one interface that lost packets in a layer.
@@ -127,7 +146,6 @@ const REASONS: &[(LossLayer, &[&str])] = &[
     (
         LossLayer::Stack,
         &[
-            "NETFILTER_DROP",
             "QDISC_DROP",
             "FULL_RING",
             "NEIGH_QUEUEFULL",
@@ -151,12 +169,24 @@ const REASONS: &[(LossLayer, &[&str])] = &[
     ),
 ];
 
-/// Adds the kernel's own words to the layers that lost; a layer of which no counter grew is added with them.
+/// What a rule of the firewall's owner drops is no loss: it is told where the network stack lost something, and never alone.
+const BY_A_RULE: &str = "NETFILTER_DROP";
+
+/// Adds the kernel's own words to the layers that lost; a layer of which no counter grew is added with them. The kernel counts them over all
+/// network namespaces together, and the words say so.
 pub(crate) fn add_reasons(losses: &mut Vec<LayerLoss>, drops: &[DropReason]) {
     for drop in drops {
         let name = drop.reason.trim_start_matches("SKB_DROP_REASON_");
+        if name == BY_A_RULE {
+            if let Some(loss) = losses.iter_mut().find(|loss| loss.layer == LossLayer::Stack) {
+                let words =
+                    format!("{name}: {} packets by a rule of the firewall, on the whole host", drop.packets);
+                loss.reasons.push(words);
+            }
+            continue;
+        }
         let Some((layer, _)) = REASONS.iter().find(|(_, reasons)| reasons.contains(&name)) else { continue };
-        let words = format!("{name}: {} packets", drop.packets);
+        let words = format!("{name}: {} packets on the whole host", drop.packets);
         match losses.iter_mut().find(|loss| loss.layer == *layer) {
             Some(loss) => loss.reasons.push(words),
             None => losses.push(LayerLoss { layer: *layer, counters: Vec::new(), reasons: vec![words] }),
@@ -199,6 +229,9 @@ mod tests {
             ("softnet.cpu3.dropped", LossLayer::SoftnetBacklog),
             ("Udp.RcvbufErrors", LossLayer::Socket),
             ("TcpExt.ListenOverflows", LossLayer::AcceptQueue),
+            ("TcpExt.ListenDrops", LossLayer::AcceptQueue),
+            ("snmp6.Udp6RcvbufErrors", LossLayer::Socket),
+            ("Ip.ReasmFails", LossLayer::Stack),
         ] {
             assert_eq!(layers(&[(counter, 5)]), [layer], "{counter}");
         }
@@ -211,7 +244,28 @@ mod tests {
         add_reasons(&mut found, &[drop("SOCKET_RCVBUFF"), drop("NO_SOCKET"), drop("CPU_BACKLOG")]);
         let layers: Vec<LossLayer> = found.iter().map(|loss| loss.layer).collect();
         assert_eq!(layers, [LossLayer::SoftnetBacklog, LossLayer::Socket]);
-        assert_eq!(found[1].reasons, ["SOCKET_RCVBUFF: 5 packets"]);
+        assert_eq!(found[1].reasons, ["SOCKET_RCVBUFF: 5 packets on the whole host"]);
+    }
+
+    #[test]
+    fn connections_dropped_for_a_full_queue_are_not_counted_twice() {
+        let amounts = |drops: u64| -> Vec<f64> {
+            let grown = [("TcpExt.ListenDrops", drops), ("TcpExt.ListenOverflows", 5)];
+            losses(&window(&grown))[0].counters.iter().map(|evidence| evidence.amount).collect()
+        };
+        assert_eq!(amounts(5), [5.0]);
+        assert_eq!(amounts(7), [5.0, 2.0]);
+    }
+
+    #[test]
+    fn what_a_firewalls_rule_drops_is_no_loss() {
+        let rule = [DropReason { reason: "NETFILTER_DROP".to_owned(), packets: 5 }];
+        let mut none = Vec::new();
+        add_reasons(&mut none, &rule);
+        assert!(none.is_empty());
+        let mut stack = losses(&window(&[("Ip.InDiscards", 5)]));
+        add_reasons(&mut stack, &rule);
+        assert!(stack[0].reasons[0].contains("by a rule of the firewall"));
     }
 
     #[test]

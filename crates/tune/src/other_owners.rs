@@ -73,6 +73,11 @@ pub(crate) fn runs(host: &Host, name: &str) -> bool {
     running(host).contains(short(name))
 }
 
+/// True if the host's own programs are seen: the kernel's threads are children of the second process, which no container has.
+pub(crate) fn sees_the_hosts_programs(host: &Host) -> bool {
+    text(host, "/proc/2/comm").is_some_and(|name| name.trim() == "kthreadd")
+}
+
 fn short(name: &str) -> &str {
     &name[..name.len().min(NAME_BYTES_MAX)]
 }

@@ -203,6 +203,35 @@ impl Context<'_> {
         Setting::new(setting).ok()?.read(self.host).ok()?.parse().ok()
     }
 
+    /// What is not there: for want of it where the folder that would have it is seen, and else not to be seen from here. What is not seen is
+    /// no fact about the kernel.
+    pub(crate) fn absent(&self, target: &str, folder: &str, reason: &str) -> Look {
+        match self.host.root().list(folder) {
+            Ok(_) => Look::not_applicable(target, reason),
+            Err(_) => Look::unknown(target, format!("not to be seen from here: {folder} cannot be read")),
+        }
+    }
+
+    /// The look at a setting of the host's own network namespace from within another one, where there is no such file.
+    pub(crate) fn of_the_hosts_network(&self, setting: &str) -> Option<Look> {
+        let is_absent = Setting::new(setting)
+            .ok()?
+            .path()
+            .is_some_and(|path| !self.host.root().exists(&path.to_string_lossy()));
+        (is_absent && self.is_in_a_network_of_its_own()).then(|| {
+            Look::not_applicable("", format!("{setting} belongs to the host's own network namespace, and is not to be seen from this one"))
+        })
+    }
+
+    /// True in a network namespace that is not the host's. Where the kernel does not tell, the backlog says it: only the host's has one.
+    fn is_in_a_network_of_its_own(&self) -> bool {
+        let root = self.host.root();
+        let of = |who: &str| root.link(&format!("/proc/{who}/ns/net"));
+        let is_another = matches!((of("self"), of("1")), (Some(own), Some(first)) if own != first);
+        let has = |file: &str| root.exists(&format!("/proc/sys/net/core/{file}"));
+        is_another || (has("somaxconn") && !has("netdev_max_backlog"))
+    }
+
     /// A setting's value.
     pub(crate) fn read(&self, setting: &str) -> Result<String, String> {
         let read = Setting::new(setting).and_then(|setting| setting.read(self.host));
@@ -274,6 +303,29 @@ impl Look {
             assignments: if status == Status::Ok { Vec::new() } else { vec![assignment] },
             expected: advice.expected,
         }
+    }
+
+    /// The same for a setting that is a number; one that reads as none, or as more than the kernel's own are, is unknown.
+    pub(crate) fn at_number(
+        context: &Context<'_>,
+        target: &str,
+        setting: &str,
+        advise: impl FnOnce(u64) -> Advice,
+    ) -> Look {
+        match context.read(setting) {
+            Err(reason) => Look::unknown(target, reason),
+            Ok(value) => match value.parse::<u64>() {
+                Ok(number) if i64::try_from(number).is_ok() => {
+                    Look::at(context, target, setting, |_| advise(number))
+                }
+                _ => Look::no_number(target, setting, &value),
+            },
+        }
+    }
+
+    /// A setting that should be a number.
+    pub(crate) fn no_number(target: &str, setting: &str, value: &str) -> Look {
+        Look::unknown(target, format!("{setting} is no number: it reads {value:?}"))
     }
 
     /// A setting that could not be read.
@@ -353,6 +405,49 @@ mod tests {
                 "{}",
                 tunable.id
             );
+        }
+    }
+
+    #[test]
+    fn what_only_the_hosts_own_network_has_is_one_line_within_another() {
+        let told = Recorded::new().file("/proc/sys/net/core/somaxconn", "4096\n");
+        let asked =
+            Recorded::new().text_link("/proc/self/ns/net", "net:[2]").text_link("/proc/1/ns/net", "net:[1]");
+        for host in [told, asked] {
+            for id in ["netdev-backlog", "napi-budget", "flow-limit", "busy-poll", "rfs", "tcp-memory"] {
+                let checks = host.check(id);
+                assert_eq!((checks.len(), checks[0].status), (1, Status::NotApplicable), "{id}");
+                assert!(checks[0].reason.contains("the host's own network namespace"), "{id}");
+            }
+            let datagrams = host.check("socket-buffers");
+            assert!(datagrams.iter().any(|check| check.status == Status::NotApplicable));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_no_fact_about_the_kernel() {
+        let blind = Recorded::new();
+        for id in ["flow-limit", "ksm", "thp", "c-states", "conntrack", "irqbalance", "file-system"] {
+            let check = &blind.check(id)[0];
+            assert_eq!(check.status, Status::Unknown, "{id}");
+            assert!(check.reason.contains("not to be seen from here"), "{id}: {}", check.reason);
+        }
+        let sees = blind
+            .file("/proc/sys/net/core/netdev_max_backlog", "1000\n")
+            .file("/sys/kernel/mm/some/file", "")
+            .file("/sys/devices/system/cpu/cpu0/online", "1\n")
+            .file("/proc/2/comm", "kthreadd\n")
+            .file("/proc/self/mountinfo", "36 35 0:2 / / rw - overlay overlay rw\n");
+        for (id, status) in [
+            ("flow-limit", Status::NotApplicable),
+            ("ksm", Status::NotApplicable),
+            ("thp", Status::NotApplicable),
+            ("c-states", Status::NotApplicable),
+            ("conntrack", Status::NotApplicable),
+            ("irqbalance", Status::Ok),
+            ("file-system", Status::NotApplicable),
+        ] {
+            assert_eq!(sees.check(id)[0].status, status, "{id}");
         }
     }
 

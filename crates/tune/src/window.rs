@@ -38,18 +38,27 @@ impl Window {
         self.after.get(counter).copied()
     }
 
+    /// The larger of a level's values at both ends.
+    pub(crate) fn most(&self, level: &str) -> Option<u64> {
+        self.before.get(level).copied().max(self.after.get(level).copied())
+    }
+
+    /// The names at the end that begin and end so, of counters and of levels.
+    pub(crate) fn names<'w>(&'w self, start: &'w str, end: &'w str) -> impl Iterator<Item = &'w str> + 'w {
+        self.after
+            .range::<str, _>((Bound::Included(start), Bound::Unbounded))
+            .map(|(name, _)| name.as_str())
+            .take_while(move |name| name.starts_with(start))
+            .filter(move |name| name.ends_with(end))
+    }
+
     /// The counters whose names begin and end so, by their growth.
     pub(crate) fn matching<'w>(
         &'w self,
         start: &'w str,
         end: &'w str,
     ) -> impl Iterator<Item = (&'w str, u64)> + 'w {
-        self.after
-            .range::<str, _>((Bound::Included(start), Bound::Unbounded))
-            .map(|(name, _)| name.as_str())
-            .take_while(move |name| name.starts_with(start))
-            .filter(move |name| name.ends_with(end))
-            .filter_map(|name| Some((name, self.growth(name)?)))
+        self.names(start, end).filter_map(|name| Some((name, self.growth(name)?)))
     }
 
     /// Growth over all counters whose names begin and end so.

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `softnet.cpu3.dropped` | `/proc/net/softnet_stat` |
 //! | `TcpExt.ListenOverflows`, `Udp.RcvbufErrors` | `/proc/net/netstat`, `/proc/net/snmp` |
+//! | `snmp6.Udp6RcvbufErrors` | `/proc/net/snmp6` |
+//! | `udp.9000.drops` | `/proc/net/udp` and `udp6`, over all sockets of a local port |
 //! | `irq.eth0-TxRx-3.cpu3` | `/proc/interrupts` |
 //! | `softirq.NET_RX.cpu3` | `/proc/softirqs` |
 //! | `cpu3.softirq_ticks` | `/proc/stat` |
@@ -14,11 +16,12 @@
 //! | `nic.eth0.rx_missed_errors` | the kernel's counters of an interface and its driver's |
 //! | `pressure.io.some_us` | `/proc/pressure` |
 //! | `tcp.1f3.buffer_limited_us` | `tcp_info` of each connection, by the kernel's number for it |
+//! | `listen.9092.queue`, `listen.9092.limit` | connections that wait to be accepted at a port, and how many may; of several sockets the fullest |
 //!
 //! A name that this kernel has not is absent.
 
 use super::pairs;
-use crate::tcp_limits::tcp_limits;
+use crate::tcp_limits::{TcpListener, tcp_limits, tcp_listeners};
 use crate::{HostRoot, ethtool};
 use std::collections::BTreeMap;
 
@@ -36,6 +39,10 @@ pub fn named_counters(root: &HostRoot) -> NamedCounters {
     for file in ["/proc/net/netstat", "/proc/net/snmp"] {
         protocols(&text(file), &mut named);
     }
+    snmp6(&text("/proc/net/snmp6"), &mut named);
+    for file in ["/proc/net/udp", "/proc/net/udp6"] {
+        datagrams(&text(file), &mut named);
+    }
     table("irq", &text("/proc/interrupts"), name_of_interrupt, &mut named);
     table("softirq", &text("/proc/softirqs"), |_, label| Some(label.to_owned()), &mut named);
     processors(&text("/proc/stat"), &mut named);
@@ -49,6 +56,7 @@ pub fn named_counters(root: &HostRoot) -> NamedCounters {
     interfaces(root, &mut named);
     if root.is_host() {
         connections(&mut named);
+        listeners(&tcp_listeners().unwrap_or_default(), &mut named);
     }
     named
 }
@@ -63,6 +71,49 @@ fn connections(named: &mut NamedCounters) {
             ("buffer_limited_us", connection.buffer_limited_us),
         ] {
             named.insert(format!("tcp.{cookie:x}.{what}"), us);
+        }
+    }
+}
+
+/// Of several sockets at one port the one whose queue is fullest, and of those the one with the least room.
+fn listeners(found: &[TcpListener], named: &mut NamedCounters) {
+    let mut fullest: BTreeMap<u16, &TcpListener> = BTreeMap::new();
+    for one in found {
+        let is_fuller = |other: &&TcpListener| {
+            let (own, its) = (
+                u64::from(one.queue) * u64::from(other.limit),
+                u64::from(other.queue) * u64::from(one.limit),
+            );
+            own > its || (own == its && one.limit < other.limit)
+        };
+        if fullest.get(&one.port).is_none_or(is_fuller) {
+            fullest.insert(one.port, one);
+        }
+    }
+    for (port, one) in fullest {
+        named.insert(format!("listen.{port}.queue"), one.queue.into());
+        named.insert(format!("listen.{port}.limit"), one.limit.into());
+    }
+}
+
+/// `Udp6RcvbufErrors   	5`
+fn snmp6(text: &str, named: &mut NamedCounters) {
+    let row = |line: &str| {
+        let (name, value) = line.split_once(char::is_whitespace)?;
+        Some((format!("snmp6.{name}"), value.trim().parse().ok()?))
+    };
+    named.extend(text.lines().filter_map(row));
+}
+
+/// `12: 00000000:2328 00000000:0000 07 ... drops`: the last of thirteen columns.
+fn datagrams(text: &str, named: &mut NamedCounters) {
+    for line in text.lines().skip(1) {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let [_, local, .., drops] = words[..] else { continue };
+        let port = local.rsplit_once(':').and_then(|(_, port)| u16::from_str_radix(port, 16).ok());
+        if let (13.., Some(port), Ok(drops)) = (words.len(), port, drops.parse::<u64>()) {
+            let sum = named.entry(format!("udp.{port}.drops")).or_default();
+            *sum = sum.saturating_add(drops);
         }
     }
 }
@@ -249,6 +300,14 @@ mod tests {
         write("proc/net/softnet_stat", "a 2 1 0 0 0 0 0 0 7 3 0 1\n");
         write("proc/net/netstat", "TcpExt: ListenOverflows\nTcpExt: 4\nIpExt: InOctets\nIpExt: 9\n");
         write("proc/net/snmp", "Udp: InDatagrams RcvbufErrors\nUdp: 5 6\n");
+        write("proc/net/snmp6", "Ip6InReceives  \t8\nUdp6RcvbufErrors                \t5\n");
+        let udp = |port: &str, drops: u32| {
+            format!(
+                "  1: 00000000:{port} 00000000:0000 07 00000000:00000000 00:00000000 00000000 0 0 99 2 0 {drops}\n"
+            )
+        };
+        let head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt uid timeout inode ref pointer drops\n";
+        write("proc/net/udp", &[head, &udp("2328", 3), &udp("2328", 4), &udp("0035", 0)].concat());
         write("proc/interrupts", " CPU0 CPU1\n 24: 7 8 PCI-MSI 1-edge eth0-rx\nLOC: 1 2 Local timer\n");
         write("proc/softirqs", " CPU0 CPU1\n NET_RX: 3 4\n");
         write("proc/stat", "cpu 1 1 1 1 1 1 1 1\ncpu1 1 2 3 4 5 6 7 8\n");
@@ -266,6 +325,9 @@ mod tests {
             ("TcpExt.ListenOverflows", 4),
             ("IpExt.InOctets", 9),
             ("Udp.RcvbufErrors", 6),
+            ("snmp6.Udp6RcvbufErrors", 5),
+            ("udp.9000.drops", 7),
+            ("udp.53.drops", 0),
             ("irq.eth0-rx.cpu1", 8),
             ("irq.LOC.cpu0", 1),
             ("softirq.NET_RX.cpu0", 3),
@@ -282,6 +344,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn of_several_sockets_at_a_port_the_fullest_speaks() {
+        let of = |queue, limit| TcpListener { port: 9092, queue, limit };
+        for sockets in [[of(5, 4096), of(129, 128)], [of(0, 4096), of(0, 128)]] {
+            let mut named = NamedCounters::new();
+            listeners(&sockets, &mut named);
+            assert_eq!(named["listen.9092.limit"], 128);
+            assert_eq!(named["listen.9092.queue"], u64::from(sockets[1].queue));
+        }
+    }
+
     proptest! {
         #[test]
         fn no_text_makes_it_panic(text in "(?s)(.{0,12}[: ]{1,2}[0-9a-f]{0,20} ?){0,12}\n{0,2}.{0,30}") {
@@ -293,6 +366,8 @@ mod tests {
             disks(&text, &mut named);
             pressure("io", &text, &mut named);
             conntrack(&text, &mut named);
+            snmp6(&text, &mut named);
+            datagrams(&text, &mut named);
             run_delays(&text, &mut named);
         }
     }

@@ -17,36 +17,57 @@ pub(super) const TUNABLE: Tunable = Tunable {
 const LOST: f64 = 0.01;
 /// A share of fewer segments says little. Ours.
 const SEGMENTS_MIN: u64 = 1000;
+/// Fewer connections that were asked for again are nothing. Ours.
+const ASKED_MIN: u64 = 5;
 
 fn look(context: &Context<'_>) -> Vec<Look> {
     let value = match context.read("net.ipv4.tcp_congestion_control") {
         Ok(value) => value,
         Err(reason) => return vec![Look::unknown("", reason)],
     };
-    let sent = context.window.growth("Tcp.OutSegs").unwrap_or(0);
-    let again = context.window.growth("Tcp.RetransSegs").unwrap_or(0);
+    let grown = |counter: &str| context.window.growth(counter).unwrap_or(0);
+    // Asking again for a connection is no loss on the way of data.
+    let asked_again = grown("TcpExt.TCPSynRetrans");
+    let sent = grown("Tcp.OutSegs").saturating_sub(asked_again);
+    let again = grown("Tcp.RetransSegs").saturating_sub(asked_again);
+    [data(context, value, sent, again)].into_iter().chain(opening(context, asked_again)).collect()
+}
+
+/// Segments of connections that are open.
+fn data(context: &Context<'_>, value: String, sent: u64, again: u64) -> Look {
     if sent < SEGMENTS_MIN {
-        return vec![Look::found(
+        return Look::found(
             "",
             Status::NoEvidence,
             value,
             "too little was sent in the window to say whether it fits the way",
-        )];
+        );
     }
     let share = again as f64 / sent as f64;
     if share < LOST {
-        return vec![Look::found("", Status::Ok, value, "senders seldom send again")];
+        return Look::found("", Status::Ok, value, "senders seldom send again");
     }
     let evidence = Evidence {
-        counter: "Tcp.RetransSegs of Tcp.OutSegs".to_owned(),
+        counter: "Tcp.RetransSegs of Tcp.OutSegs, both without TcpExt.TCPSynRetrans".to_owned(),
         amount: (1000.0 * share).round() / 10.0,
         unit: "%".to_owned(),
         over_s: Some(context.window.seconds()),
     };
-    vec![
-        Look::found("", Status::Advice, value, "segments are lost or come late on the way: find where (a receiver's drops, a switch, a link that is full) before another congestion control is tried")
-            .showing(vec![evidence]),
-    ]
+    Look::found("", Status::Advice, value, "segments are lost or come late on the way: find where (a receiver's drops, a switch, a link that is full) before another congestion control is tried")
+        .showing(vec![evidence])
+}
+
+/// Connections that did not open at once. The kernel counts both sides' first segments together.
+fn opening(context: &Context<'_>, asked_again: u64) -> Option<Look> {
+    let counters = ["TcpExt.TCPSynRetrans", "Tcp.AttemptFails"];
+    (asked_again >= ASKED_MIN).then(|| {
+        Look::plain(
+            "connections being opened",
+            Status::Advice,
+            "connections are asked for again and again: the peer does not answer, or its accept queue is full, or a firewall drops; no congestion control changes that",
+        )
+        .showing(context.window.evidence_of(&counters, "times"))
+    })
 }
 
 #[cfg(test)]
@@ -68,5 +89,17 @@ mod tests {
         assert!(check.assignments.is_empty());
         assert_eq!(host(100_000, 50).check("congestion-control")[0].status, Status::Ok);
         assert_eq!(host(20, 5).check("congestion-control")[0].status, Status::NoEvidence);
+    }
+
+    #[test]
+    fn connections_that_nobody_answers_are_no_loss_of_data() {
+        let checks = host(2000, 900).grew("TcpExt.TCPSynRetrans", 900).check("congestion-control");
+        let [opening, data] = &checks[..] else { panic!("{checks:?}") };
+        assert_eq!((data.status, data.target.as_str()), (Status::Ok, ""));
+        assert_eq!((opening.status, opening.evidence[0].amount), (Status::Advice, 900.0));
+        assert!(opening.reason.contains("does not answer"), "{}", opening.reason);
+        let both = host(2000, 950).grew("TcpExt.TCPSynRetrans", 900).check("congestion-control");
+        assert_eq!(both[0].evidence[0].amount, 4.5);
+        assert_eq!(host(2000, 2).grew("TcpExt.TCPSynRetrans", 2).check("congestion-control").len(), 1);
     }
 }

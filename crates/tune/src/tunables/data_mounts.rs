@@ -13,12 +13,32 @@ pub(super) struct Mount {
     pub(super) point: String,
     pub(super) kind: String,
     pub(super) source: String,
+    /// Of this place, such as `noatime`.
     pub(super) options: Vec<String>,
+    /// Of the file system wherever it is mounted, such as `discard`.
+    pub(super) of_all_places: Vec<String>,
 }
 
 impl Mount {
     pub(super) fn has(&self, option: &str) -> bool {
         self.options.iter().any(|had| had == option)
+    }
+
+    /// True if it tells its disk at once what is free: `discard`, or `discard=async` as btrfs has it.
+    pub(super) fn discards(&self) -> bool {
+        let all = self.options.iter().chain(&self.of_all_places);
+        all.into_iter().any(|had| had == "discard" || had.starts_with("discard="))
+    }
+
+    /// True if it is on this disk, or on a partition of it.
+    pub(super) fn is_on(&self, disk: &str) -> bool {
+        let Some(rest) = self.source.strip_prefix("/dev/").and_then(|source| source.strip_prefix(disk))
+        else {
+            return false;
+        };
+        let number =
+            if disk.ends_with(|c: char| c.is_ascii_digit()) { rest.strip_prefix('p') } else { Some(rest) };
+        rest.is_empty() || number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
     }
 }
 
@@ -74,12 +94,13 @@ fn mounts(context: &Context<'_>, process: &str) -> Vec<Mount> {
         let Some((here, there)) = line.split_once(" - ") else { continue };
         let here: Vec<&str> = here.split(' ').collect();
         let there: Vec<&str> = there.split(' ').collect();
-        if let ([_, _, _, _, point, options, ..], [kind, source, ..]) = (&here[..], &there[..]) {
+        if let ([_, _, _, _, point, options, ..], [kind, source, rest @ ..]) = (&here[..], &there[..]) {
             let mount = Mount {
                 point: point.replace("\\040", " "),
                 kind: (*kind).to_owned(),
                 source: (*source).to_owned(),
                 options: options.split(',').map(str::to_owned).collect(),
+                of_all_places: rest.iter().flat_map(|words| words.split(',')).map(str::to_owned).collect(),
             };
             found.retain(|other| other.point != mount.point);
             found.push(mount);

@@ -31,17 +31,26 @@ fn of_process(context: &Context<'_>, process: u32) -> Look {
         Ok(text) => text,
         Err(error) => return Look::unknown(&target, error.to_string()),
     };
-    let soft =
-        text.lines().find_map(|line| line.strip_prefix("Max open files")?.split_ascii_whitespace().next());
-    let limit = match soft {
-        Some("unlimited") => u64::MAX,
-        Some(number) => number.parse().unwrap_or(0),
-        None => return Look::unknown(&target, "its limits do not name open files"),
+    let mut limits = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"))
+        .unwrap_or_default()
+        .split_ascii_whitespace();
+    let (Some(soft), Some(hard)) = (limits.next(), limits.next()) else {
+        return Look::unknown(&target, "its limits do not name open files");
     };
-    let value = soft.unwrap_or_default();
+    let (Some(limit), Some(most)) = (number(soft), number(hard)) else {
+        return Look::unknown(
+            &target,
+            format!("its limit of open files is no number: it reads {soft:?} and {hard:?}"),
+        );
+    };
+    // One number alone would set the hard limit too, and lower it.
     let by_hand = |files: u64| {
+        let hard = if most == u64::MAX { "infinity".to_owned() } else { most.max(files).to_string() };
+        let now = hard.replace("infinity", "unlimited");
         format!(
-            "`LimitNOFILE={files}` in its unit and a restart, or `prlimit --pid {process} --nofile={files}` now"
+            "`LimitNOFILE={files}:{hard}` in its unit and a restart, or `prlimit --pid {process} --nofile={files}:{now}` now"
         )
     };
     match root.list(&format!("/proc/{process}/fd")).map(|names| names.len() as u64) {
@@ -49,22 +58,26 @@ fn of_process(context: &Context<'_>, process: u32) -> Look {
         Ok(open) if open as f64 >= NEAR * limit as f64 => {
             let more = ENOUGH.max(limit.saturating_mul(2));
             let reason = format!(
-                "it has nearly as many files open as it may, and a broker that finds none stops: {}",
+                "it has nearly as many files and connections open as it may; at the limit it gets none more, and a broker stops: {}",
                 by_hand(more)
             );
-            Look::found(&target, Status::Advice, value, reason)
+            Look::found(&target, Status::Advice, soft, reason)
                 .showing(vec![level(&format!("open files of process {process}"), open as f64, "files")])
                 .recommending(more.to_string())
         }
         Ok(open) if limit < ENOUGH => {
             let reason = format!(
-                "it has {open} files open, so that the limit is far; it may not be when partitions and clients are more: {}",
+                "it has {open} files open, so that the limit is far; it may not be when files and connections are more: {}",
                 by_hand(ENOUGH)
             );
-            Look::found(&target, Status::NoEvidence, value, reason).recommending(ENOUGH.to_string())
+            Look::found(&target, Status::NoEvidence, soft, reason).recommending(ENOUGH.to_string())
         }
-        Ok(open) => Look::found(&target, Status::Ok, value, format!("it has {open} files open")),
+        Ok(open) => Look::found(&target, Status::Ok, soft, format!("it has {open} files open")),
     }
+}
+
+fn number(text: &str) -> Option<u64> {
+    if text == "unlimited" { Some(u64::MAX) } else { text.parse().ok() }
 }
 
 #[cfg(test)]
@@ -84,10 +97,23 @@ mod tests {
     fn a_process_near_its_limit_is_told_with_the_line_of_its_unit() {
         let check = &host(10, 8).check("file-descriptors")[0];
         assert_eq!((check.status, check.assignments.len()), (Status::Advice, 0));
-        assert!(check.reason.contains("LimitNOFILE=100000"), "{}", check.reason);
+        assert!(check.reason.contains("LimitNOFILE=100000:524288"), "{}", check.reason);
+        assert!(check.reason.contains("--nofile=100000:524288"), "{}", check.reason);
         assert_eq!(host(1024, 8).check("file-descriptors")[0].status, Status::NoEvidence);
         assert_eq!(host(200_000, 8).check("file-descriptors")[0].status, Status::Ok);
         assert_eq!(Recorded::new().check("file-descriptors")[0].status, Status::NotApplicable);
         assert_eq!(Recorded::new().process(9).check("file-descriptors")[0].status, Status::Unknown);
+    }
+
+    #[test]
+    fn what_is_advised_never_lowers_the_hard_limit() {
+        let reason = |hard: &str| {
+            let limits = format!("Max open files            1024   {hard}   files\n");
+            host(1024, 8).file("/proc/77/limits", &limits).check("file-descriptors")[0].reason.clone()
+        };
+        assert!(reason("1073741816").contains("LimitNOFILE=100000:1073741816"));
+        assert!(reason("unlimited").contains("LimitNOFILE=100000:infinity"));
+        assert!(reason("unlimited").contains("--nofile=100000:unlimited"));
+        assert!(reason("4096").contains("LimitNOFILE=100000:100000"));
     }
 }

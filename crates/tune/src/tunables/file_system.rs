@@ -22,7 +22,11 @@ const WAIT_MS: u64 = 10;
 fn look(context: &Context<'_>) -> Vec<Look> {
     let mounts = data_mounts(context);
     if mounts.is_empty() {
-        return vec![Look::not_applicable("", "no file system on a disk is mounted here")];
+        return vec![context.absent(
+            "",
+            "/proc/self",
+            "no file system on a disk is mounted where this process is; what is mounted elsewhere is not to be seen from here",
+        )];
     }
     let of = |mount: &super::data_mounts::Mount| {
         let (point, kind) = (mount.point.as_str(), mount.kind.as_str());

@@ -32,12 +32,13 @@ fn of_disk(context: &Context<'_>, disk: &str) -> Look {
     }
     let root = context.host.root();
     // A link to a unit: the unit need not be seen from here.
-    let has_timer = TIMERS.iter().any(|path| root.link(path).is_some() || root.exists(path));
-    let is_told = data_mounts(context)
-        .iter()
-        .any(|mount| mount.source.starts_with(&format!("/dev/{disk}")) && mount.has("discard"));
-    let told = context.window.evidence(&format!("disk.{disk}.discards"), "discards");
-    match (has_timer, is_told || told.is_some()) {
+    // Without systemd its timers are files and no more.
+    let has_systemd = root.exists("/run/systemd/system")
+        || root.read("/proc/1/comm").is_ok_and(|name| name.trim() == "systemd");
+    let has_timer = has_systemd && TIMERS.iter().any(|path| root.link(path).is_some() || root.exists(path));
+    let is_told = data_mounts(context).iter().any(|mount| mount.is_on(disk) && mount.discards());
+    // What the disk was told in the window says nothing about the next one.
+    match (has_timer, is_told) {
         (_, true) => {
             Look::found(disk, Status::Ok, "at once", "files that are deleted are told to the disk at once")
         }
@@ -71,9 +72,23 @@ mod tests {
     fn a_disk_that_nobody_tells_is_told_of_and_nothing_is_planned() {
         let check = &host("2147450880\n").check("fstrim")[0];
         assert_eq!((check.status, check.assignments.len()), (Status::NoEvidence, 0));
-        let timer = host("2147450880\n").file("/etc/systemd/system/timers.target.wants/fstrim.timer", "");
-        assert_eq!(timer.check("fstrim")[0].status, Status::Ok);
-        assert_eq!(host("2147450880\n").grew("disk.sda.discards", 9).check("fstrim")[0].status, Status::Ok);
+        let timer = || host("2147450880\n").file("/etc/systemd/system/timers.target.wants/fstrim.timer", "");
+        assert_eq!(timer().check("fstrim")[0].status, Status::NoEvidence);
+        assert_eq!(timer().file("/proc/1/comm", "systemd\n").check("fstrim")[0].status, Status::Ok);
+        assert_eq!(
+            host("2147450880\n").grew("disk.sda.discards", 9).check("fstrim")[0].status,
+            Status::NoEvidence
+        );
+        for (source, options, status) in [
+            ("/dev/sda1", "rw,discard", Status::Ok),
+            ("/dev/sda", "rw,discard=async", Status::Ok),
+            ("/dev/sda1", "rw,nodiscard", Status::NoEvidence),
+            ("/dev/sdaa1", "rw,discard", Status::NoEvidence),
+        ] {
+            let mounts = format!("36 35 8:1 / /data rw shared:1 - ext4 {source} {options}\n");
+            let mounted = host("2147450880\n").file("/proc/self/mountinfo", &mounts);
+            assert_eq!(mounted.check("fstrim")[0].status, status, "{source} {options}");
+        }
         assert_eq!(host("0\n").check("fstrim")[0].status, Status::NotApplicable);
     }
 }

@@ -27,15 +27,14 @@ fn look(context: &Context<'_>) -> Vec<Look> {
     };
     let evidence = evidence(context);
     let most = memory_kb / PART_MAX;
-    let look = Look::at(context, "", SETTING, |value| {
-        let present: u64 = value.parse().unwrap_or(u64::MAX);
+    let look = Look::at_number(context, "", SETTING, |present| {
         let wanted = if evidence.is_empty() { present } else { present.saturating_mul(2).min(most) };
         Advice {
             recommended: wanted.max(present).to_string(),
             is_met: present >= wanted,
-            evidence,
-            reason: "packets find no memory, or programs free memory themselves before they have some, where too little is kept free".to_owned(),
+            reason: if evidence.is_empty() { "neither packets nor programs wait for want of free memory" } else { "packets find no memory, or programs free memory themselves before they have some, where too little is kept free" }.to_owned(),
             expected: "no packets lost for want of memory; the page cache has a little less".to_owned(),
+            evidence,
         }
     });
     vec![look.or_where_it_hurts(

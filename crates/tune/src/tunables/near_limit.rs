@@ -28,8 +28,7 @@ impl Use<'_> {
     /// The look at it.
     pub(super) fn look(&self, context: &Context<'_>, target: &str) -> Look {
         let mut is_near = false;
-        let look = Look::at(context, target, self.setting, |value| {
-            let limit: u64 = value.parse().unwrap_or(u64::MAX);
+        let look = Look::at_number(context, target, self.setting, |limit| {
             is_near = self.used as f64 >= NEAR * limit as f64;
             let wanted = if is_near {
                 limit.saturating_mul(2).clamp(self.at_least.min(self.at_most), self.at_most)

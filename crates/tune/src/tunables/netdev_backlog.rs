@@ -18,9 +18,11 @@ const SETTING: &str = "net.core.netdev_max_backlog";
 const ENOUGH: u64 = 4000;
 
 fn look(context: &Context<'_>) -> Vec<Look> {
+    if let Some(look) = context.of_the_hosts_network(SETTING) {
+        return vec![look];
+    }
     let dropped = context.window.evidence_of_sum("softnet.", ".dropped", "packets");
-    vec![Look::at(context, "", SETTING, |value| {
-        let value: u64 = value.parse().unwrap_or(0);
+    vec![Look::at_number(context, "", SETTING, |value| {
         // While packets are dropped, what there is does not do.
         let wanted = if dropped.is_some() { ENOUGH.max(value.saturating_mul(4)) } else { ENOUGH };
         Advice {

@@ -30,8 +30,7 @@ fn of_disk(context: &Context<'_>, disk: &str) -> Look {
         context.read(&format!("{folder}/queue/scheduler")).is_ok_and(|scheduler| scheduler != "none");
     let queue = load(context, disk).map_or(0.0, |load| load.queue_mean());
     let setting = format!("{folder}/queue/nr_requests");
-    let look = Look::at(context, disk, &setting, |value| {
-        let requests: u64 = value.parse().unwrap_or(u64::MAX);
+    let look = Look::at_number(context, disk, &setting, |requests| {
         let is_near = queue >= NEAR * requests as f64 * queues as f64;
         let wanted = if is_near { requests.saturating_mul(2).min(MOST) } else { requests };
         Advice {

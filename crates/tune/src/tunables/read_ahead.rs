@@ -28,8 +28,7 @@ fn look(context: &Context<'_>) -> Vec<Look> {
     let of = |disk: &String| {
         let queue = format!("/sys/block/{disk}/queue");
         let request_kb = context.number(&format!("{queue}/max_sectors_kb")).unwrap_or(u64::MAX);
-        Look::at(context, disk, &format!("{queue}/read_ahead_kb"), |value| {
-            let ahead_kb: u64 = value.parse().unwrap_or(u64::MAX);
+        Look::at_number(context, disk, &format!("{queue}/read_ahead_kb"), |ahead_kb| {
             let evidence = long_reads(context, disk, ahead_kb.min(request_kb));
             let wanted = if evidence.is_empty() { ahead_kb } else { ENOUGH_KB };
             Advice {

@@ -84,7 +84,12 @@ impl Recorded {
 
     /// A symbolic link whose target is text, as the descriptors of a process have it.
     pub(crate) fn descriptor(self, pid: u32, descriptor: u32, target: &str) -> Self {
-        let place = self.root.path().join(format!("proc/{pid}/fd/{descriptor}"));
+        self.text_link(&format!("/proc/{pid}/fd/{descriptor}"), target)
+    }
+
+    /// A symbolic link whose target is text and no path, as namespaces have it.
+    pub(crate) fn text_link(self, path: &str, target: &str) -> Self {
+        let place = self.root.path().join(path.trim_start_matches('/'));
         std::fs::create_dir_all(place.parent().unwrap()).unwrap();
         std::os::unix::fs::symlink(target, place).unwrap();
         self

@@ -17,6 +17,9 @@ pub(super) const TUNABLE: Tunable = Tunable {
 const SETTING: &str = "net.core.rps_sock_flow_entries";
 
 fn look(context: &Context<'_>) -> Vec<Look> {
+    if let Some(look) = context.of_the_hosts_network(SETTING) {
+        return vec![look];
+    }
     let entries = match context.read(SETTING) {
         Ok(entries) => entries,
         Err(reason) => return vec![Look::unknown("", reason)],

@@ -27,10 +27,11 @@ fn look(context: &Context<'_>) -> Vec<Look> {
 const LIMITED_SHARE: f64 = 0.1;
 const LIMITED_OF_WINDOW: f64 = 0.05;
 
-/// The third number of `min default max`.
+/// The third number of `min default max`, which the kernel has room for (net/ipv4/sysctl_net_ipv4.c).
 fn largest(value: &str) -> Option<(&str, u64)> {
     let (rest, largest) = value.rsplit_once(' ')?;
-    Some((rest, largest.parse().ok()?))
+    let bytes: u64 = largest.parse().ok()?;
+    i32::try_from(bytes).is_ok().then_some((rest, bytes))
 }
 
 fn receive(context: &Context<'_>) -> Look {
@@ -93,8 +94,14 @@ fn peers(context: &Context<'_>) -> Option<Look> {
 fn raised(context: &Context<'_>, target: &str, setting: &str, evidence: Vec<Evidence>, reason: &str) -> Look {
     /// What kernels have had as their default for long, of the sizes received and sent the smaller.
     const DEFAULT_BYTES: u64 = 4 << 20;
-    Look::at(context, target, setting, |value| {
-        let (rest, bytes) = largest(value).unwrap_or((value, u64::MAX));
+    let value = match context.read(setting) {
+        Ok(value) => value,
+        Err(reason) => return Look::unknown(target, reason),
+    };
+    let Some((rest, bytes)) = largest(&value) else {
+        return Look::no_number(target, setting, &value);
+    };
+    Look::at(context, target, setting, |_| {
         let wanted = match evidence.is_empty() {
             true => DEFAULT_BYTES,
             false => bytes.saturating_mul(2).min(ENOUGH_BYTES),
@@ -110,20 +117,42 @@ fn raised(context: &Context<'_>, target: &str, setting: &str, evidence: Vec<Evid
     .or_where_it_hurts("packets are dropped at sockets whose buffer is large already: the program reads too slowly, or asked for a smaller one")
 }
 
+/// What the kernel lets a program ask for by itself.
+const DATAGRAMS_DEFAULT_BYTES: u64 = 212_992;
+/// Ports with drops that are named, at most. Ours.
+const PORTS_MAX: usize = 3;
+
 fn datagrams(context: &Context<'_>) -> Look {
-    let dropped = context.window.evidence("Udp.RcvbufErrors", "packets");
-    Look::at(context, "received by UDP", "net.core.rmem_max", |value| {
-        let bytes: u64 = value.parse().unwrap_or(u64::MAX);
-        let is_met = dropped.is_none() || bytes >= ENOUGH_BYTES;
+    let (target, setting) = ("received by UDP", "net.core.rmem_max");
+    if let Some(look) = context.of_the_hosts_network(setting) {
+        return Look { target: target.to_owned(), ..look };
+    }
+    let counters = ["Udp.RcvbufErrors", "snmp6.Udp6RcvbufErrors"];
+    let dropped = context.window.evidence_of(&counters, "packets");
+    let mut ports: Vec<(&str, u64)> =
+        context.window.matching("udp.", ".drops").filter(|(_, growth)| *growth > 0).collect();
+    ports.sort_by_key(|(_, growth)| std::cmp::Reverse(*growth));
+    ports.truncate(PORTS_MAX);
+    let names: Vec<&str> = ports.iter().map(|(name, _)| *name).collect();
+    let evidence = [dropped.clone(), context.window.evidence_of(&names, "packets")].concat();
+    let at = match names.iter().filter_map(|name| name.split('.').nth(1)).collect::<Vec<_>>() {
+        ports if ports.is_empty() || dropped.is_empty() => String::new(),
+        ports => format!(" at port {}", ports.join(", ")),
+    };
+    Look::at_number(context, target, setting, |bytes| {
+        let is_met = dropped.is_empty() || bytes > DATAGRAMS_DEFAULT_BYTES;
         Advice {
             recommended: if is_met { bytes } else { bytes.saturating_mul(4).min(ENOUGH_BYTES) }.to_string(),
             is_met,
-            evidence: dropped.into_iter().collect(),
-            reason: "a program that takes datagrams may ask for a buffer of this size at most; it has to ask for it, and to open its socket anew".to_owned(),
+            evidence: if dropped.is_empty() { Vec::new() } else { evidence },
+            reason: match is_met {
+                true => "no datagram found its socket's buffer full".to_owned(),
+                false => format!("datagrams are dropped{at}, and a program may have a buffer of this size at most; it has to ask for more (SO_RCVBUF), and to open its socket anew"),
+            },
             expected: "no datagrams dropped in bursts, once the program asks for more".to_owned(),
         }
     })
-    .or_where_it_hurts("datagrams are dropped although a program may have a large buffer: it does not ask for one, or reads too slowly")
+    .or_where_it_hurts(&format!("datagrams are dropped{at} although a program may have a larger buffer than the kernel's default: the size that the program asked for (SO_RCVBUF), or how fast it reads, is the bound"))
 }
 
 #[cfg(test)]
@@ -152,6 +181,34 @@ mod tests {
         let lost = host().grew("Udp.RcvbufErrors", 9);
         assert_eq!(of(&lost, "received by UDP").recommended.as_deref(), Some("851968"));
         lost.changes_go_back("socket-buffers");
+    }
+
+    #[test]
+    fn datagrams_that_a_program_could_have_room_for_are_the_programs_affair() {
+        let lost = |bytes: &str| {
+            host()
+                .file("/proc/sys/net/core/rmem_max", bytes)
+                .grew("snmp6.Udp6RcvbufErrors", 9)
+                .grew("udp.9000.drops", 9)
+                .stands("udp.53.drops", 4)
+        };
+        let kernels = of(&lost("212992\n"), "received by UDP");
+        assert_eq!((kernels.status, kernels.evidence.len()), (Status::Change, 2));
+        assert!(kernels.reason.contains("at port 9000,"), "{}", kernels.reason);
+        let own = of(&lost("4194304\n"), "received by UDP");
+        assert_eq!((own.status, own.assignments.len()), (Status::Advice, 0));
+        assert!(own.reason.contains("SO_RCVBUF"), "{}", own.reason);
+    }
+
+    #[test]
+    fn what_is_no_number_is_unknown_and_never_recommended() {
+        for bad in ["", "-1", "4096 131072 -1", "4096 131072 18446744073709551615", "x y z"] {
+            let odd = host().file("/proc/sys/net/ipv4/tcp_rmem", bad).grew("TcpExt.TCPRcvQDrop", 9);
+            let check = of(&odd, "received by TCP");
+            assert_eq!((check.status, check.recommended), (Status::Unknown, None), "{bad:?}");
+            let odd = host().file("/proc/sys/net/core/rmem_max", bad);
+            assert_eq!(of(&odd, "received by UDP").status, Status::Unknown, "{bad:?}");
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! `net.core.somaxconn`: connections that wait to be accepted, for each listening socket; the application's own number bounds it too.
 
 use super::{Advice, Context, Look, Tunable};
-use plumb_model::check::Risk;
+use crate::window::level;
+use plumb_model::check::{Evidence, Risk, Status};
 
 pub(super) const TUNABLE: Tunable = Tunable {
     id: "accept-queue",
@@ -15,33 +16,142 @@ pub(super) const TUNABLE: Tunable = Tunable {
 const SETTING: &str = "net.core.somaxconn";
 const ENOUGH: u64 = 4096;
 
+/// A program's queue of connections at a port.
+struct Queue {
+    port: u16,
+    /// The most that waited when it was looked at.
+    waiting: u64,
+    limit: u64,
+}
+
 fn look(context: &Context<'_>) -> Vec<Look> {
     let lost =
         context.window.evidence_of(&["TcpExt.ListenOverflows", "TcpExt.TCPReqQFullDrop"], "connections");
-    vec![Look::at(context, "", SETTING, |value| {
-        let value: u64 = value.parse().unwrap_or(0);
-        Advice {
-            recommended: ENOUGH.to_string(),
-            is_met: value >= ENOUGH,
-            evidence: lost,
-            reason: "a connection that finds the queue full is refused or tries again a second later; the listening program has to ask for a longer queue too, and to listen anew".to_owned(),
-            expected: "no connection lost while a restart or a storm of clients connects".to_owned(),
+    if lost.is_empty() {
+        return vec![bound(
+            context,
+            lost,
+            "a connection that finds the queue full is refused or tries again a second later",
+        )];
+    }
+    let somaxconn = context.number(SETTING);
+    match (fullest(context), somaxconn) {
+        (Some(queue), Some(most)) if queue.limit < most => {
+            let Queue { port, waiting, limit } = queue;
+            let reason = format!(
+                "{}: the program asked for {limit}, or has listened since before the kernel's bound was {most}: it has to ask for more, and listen anew",
+                told(&queue)
+            );
+            vec![
+                Look::found("", Status::Advice, most.to_string(), reason).showing(
+                    [
+                        lost,
+                        vec![level(
+                            &format!("listen.{port}.queue of {limit}"),
+                            waiting as f64,
+                            "connections",
+                        )],
+                    ]
+                    .concat(),
+                ),
+            ]
         }
-    })]
+        (Some(queue), Some(_)) => {
+            let evidence = level(
+                &format!("listen.{}.queue of {}", queue.port, queue.limit),
+                queue.waiting as f64,
+                "connections",
+            );
+            let reason = format!(
+                "{}, which is the kernel's bound: a connection that finds the queue full is refused or tries again a second later; the program has to ask for a longer one too, and to listen anew",
+                told(&queue)
+            );
+            vec![bound(context, [lost, vec![evidence]].concat(), &reason)]
+        }
+        _ => vec![bound(
+            context,
+            lost,
+            "a connection that finds the queue full is refused or tries again a second later; the listening program has to ask for a longer queue too, and to listen anew",
+        )],
+    }
+}
+
+fn told(queue: &Queue) -> String {
+    let Queue { port, waiting, limit } = queue;
+    match waiting * 2 < *limit {
+        true => format!(
+            "no queue was full when it was looked at; the one with the least room is that of port {port}, where {limit} may wait"
+        ),
+        false => {
+            format!("the fullest queue is that of port {port}: {waiting} connections wait, and {limit} may")
+        }
+    }
+}
+
+/// The kernel's bound on all queues.
+fn bound(context: &Context<'_>, lost: Vec<Evidence>, reason: &str) -> Look {
+    Look::at_number(context, "", SETTING, |value| Advice {
+        recommended: ENOUGH.to_string(),
+        is_met: value >= ENOUGH,
+        evidence: lost,
+        reason: reason.to_owned(),
+        expected: "no connection lost while a restart or a storm of clients connects".to_owned(),
+    })
+    .or_where_it_hurts(&format!("{reason}. The kernel's bound is high already: the program accepts too slowly, or asks for a shorter queue than it may have"))
+}
+
+/// The queue that is the fullest for its length; of queues that are empty when looked at, the shortest.
+fn fullest(context: &Context<'_>) -> Option<Queue> {
+    let queue = |name: &str| {
+        let port = name.strip_prefix("listen.")?.strip_suffix(".limit")?;
+        Some(Queue {
+            port: port.parse().ok()?,
+            waiting: context.window.most(&format!("listen.{port}.queue")).unwrap_or(0),
+            limit: context.window.total(name)?,
+        })
+    };
+    let share = |queue: &Queue| queue.waiting as f64 / queue.limit.max(1) as f64;
+    let all = context.window.names("listen.", ".limit").filter_map(queue);
+    all.max_by(|one, other| share(one).total_cmp(&share(other)).then(other.limit.cmp(&one.limit)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::recorded::Recorded;
-    use plumb_model::check::Status;
+    use plumb_model::check::{SettingCheck, Status};
+
+    fn host(value: &str) -> Recorded {
+        Recorded::new().file("/proc/sys/net/core/somaxconn", value).grew("TcpExt.ListenOverflows", 5)
+    }
 
     #[test]
-    fn overflows_make_a_short_queue_a_change_and_a_long_one_is_left() {
-        let host = |value| {
-            Recorded::new().file("/proc/sys/net/core/somaxconn", value).grew("TcpExt.ListenOverflows", 5)
-        };
+    fn overflows_make_a_short_queue_a_change_and_a_long_one_is_not_made_longer() {
         assert_eq!(host("128\n").check("accept-queue")[0].status, Status::Change);
-        assert_eq!(host("65535\n").check("accept-queue")[0].status, Status::Ok);
+        let long = &host("65535\n").check("accept-queue")[0];
+        assert_eq!((long.status, long.assignments.len()), (Status::Advice, 0));
+        let calm = Recorded::new().file("/proc/sys/net/core/somaxconn", "65535\n");
+        assert_eq!(calm.check("accept-queue")[0].status, Status::Ok);
         host("128\n").changes_go_back("accept-queue");
+    }
+
+    #[test]
+    fn a_programs_own_shorter_queue_is_the_programs_to_mend() {
+        let of = |somaxconn: &str, limit: u64| -> SettingCheck {
+            host(somaxconn)
+                .stands("listen.22.limit", 128)
+                .stands("listen.22.queue", 0)
+                .stands("listen.8080.limit", limit)
+                .stands("listen.8080.queue", limit + 1)
+                .check("accept-queue")
+                .remove(0)
+        };
+        let own = of("4096\n", 10);
+        assert_eq!((own.status, own.assignments.len()), (Status::Advice, 0));
+        assert!(own.reason.contains("port 8080: 11 connections wait, and 10 may"), "{}", own.reason);
+        assert!(own.reason.contains("asked for 10"), "{}", own.reason);
+        let bound = of("512\n", 512);
+        assert_eq!((bound.status, bound.recommended.as_deref()), (Status::Change, Some("4096")));
+        assert!(bound.reason.contains("port 8080"), "{}", bound.reason);
+        assert_eq!(of("8192\n", 8192).status, Status::Advice);
     }
 }

@@ -2,7 +2,8 @@
 //! cookies are off; with them the program's own backlog is the bound.
 
 use super::{Advice, Context, Look, Tunable};
-use plumb_model::check::{Evidence, Risk, Status};
+use crate::losses::dropped_while_opening;
+use plumb_model::check::{Risk, Status};
 
 pub(super) const TUNABLE: Tunable = Tunable {
     id: "syn-backlog",
@@ -31,7 +32,7 @@ fn look(context: &Context<'_>) -> Vec<Look> {
             )];
         }
     }
-    let dropped = dropped(context);
+    let dropped = dropped_while_opening(context.window);
     vec![Look::at(context, "", SETTING, |value| {
         Advice {
         recommended: ENOUGH.to_string(),
@@ -41,15 +42,6 @@ fn look(context: &Context<'_>) -> Vec<Look> {
         expected: "no connection dropped while many are opened at once".to_owned(),
     }
     })]
-}
-
-/// Connections that were dropped before they were open, beside those that found a program's own queues full: those have counters of
-/// their own, and this one counts them too.
-fn dropped(context: &Context<'_>) -> Option<Evidence> {
-    let grown = |name: &str| context.window.growth(&format!("TcpExt.{name}")).unwrap_or(0);
-    let all = context.window.evidence("TcpExt.ListenDrops", "connections")?;
-    let others = grown("ListenOverflows") + grown("TCPReqQFullDrop");
-    (all.amount > others as f64).then_some(Evidence { amount: all.amount - others as f64, ..all })
 }
 
 #[cfg(test)]

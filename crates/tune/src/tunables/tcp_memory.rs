@@ -21,6 +21,9 @@ const NEAR: f64 = 0.8;
 const OF_MEMORY: u64 = 4;
 
 fn look(context: &Context<'_>) -> Vec<Look> {
+    if let Some(look) = context.of_the_hosts_network(SETTING) {
+        return vec![look];
+    }
     let value = match context.read(SETTING) {
         Ok(value) => value,
         Err(reason) => return vec![Look::unknown("", reason)],

@@ -12,12 +12,14 @@ pub(super) const TUNABLE: Tunable = Tunable {
     title: "cache of a disk that a power failure empties",
     risk: Risk::LockOut,
     interrupts: "",
-    source: "kernel documentation, block/writeback_cache_control.rst; the bound of 2 ms is ours",
+    source: "kernel documentation, block/writeback_cache_control.rst; the bounds of 2 ms and of 20 flushes are ours",
     look,
 };
 
 /// A flush of a disk that keeps its cache through a power failure takes less. Ours.
 const FLUSH_MS: f64 = 2.0;
+/// The mean of fewer flushes says little. Ours.
+const FLUSHES_MIN: u64 = 20;
 
 fn look(context: &Context<'_>) -> Vec<Look> {
     context.disks.iter().map(|disk| of_disk(context, disk)).collect()
@@ -36,7 +38,8 @@ fn of_disk(context: &Context<'_>, disk: &str) -> Look {
             "the kernel knows of no cache that needs flushes; where somebody told it so against the truth, acknowledged data can be lost",
         );
     }
-    match load(context, disk).and_then(|load| load.mean("flush_ms", "flushes")) {
+    let load = load(context, disk).filter(|load| load.grown("flushes") >= FLUSHES_MIN);
+    match load.and_then(|load| load.mean("flush_ms", "flushes")) {
         Some(ms) if ms >= FLUSH_MS => Look::found(disk, Status::Advice, value, "flushes of the disk's cache take long, and whoever syncs waits for them: a disk with power-loss protection answers at once. Plumb does not switch flushes off: that loses data")
             .showing(vec![level(&format!("disk.{disk} mean time of a flush"), ms, "ms")]),
         _ => Look::found(disk, Status::Ok, value, "the disk's cache is flushed when a program syncs, as it has to be"),
@@ -62,6 +65,8 @@ mod tests {
         assert!(slow.reason.contains("loses data"));
         let fast = &host("write back\n").grew("disk.sda.flush_ms", 10).check("write-cache")[0];
         assert_eq!(fast.status, Status::Ok);
+        let few = host("write back\n").grew("disk.sda.flushes", 3).grew("disk.sda.flush_ms", 90);
+        assert_eq!(few.check("write-cache")[0].status, Status::Ok);
         assert_eq!(host("write through\n").check("write-cache")[0].status, Status::NotApplicable);
     }
 }
