@@ -492,6 +492,39 @@ mod tests {
     }
 
     #[test]
+    fn a_row_that_is_ok_does_not_complain() {
+        let host = Recorded::new()
+            .file("/sys/block/sda/queue/scheduler", "[none]\n")
+            .file("/sys/block/sda/queue/nomerges", "0\n")
+            .file("/sys/block/sda/queue/rq_affinity", "1\n")
+            .file("/sys/block/sda/queue/wbt_lat_usec", "0\n")
+            .file("/proc/sys/vm/dirty_background_ratio", "5\n")
+            .file("/proc/sys/net/core/netdev_max_backlog", "4000\n")
+            .file("/proc/sys/net/core/flow_limit_cpu_bitmap", "00\n")
+            .file("/proc/sys/net/core/somaxconn", "4096\n")
+            .file("/proc/sys/net/ipv4/tcp_slow_start_after_idle", "0\n")
+            .file("/proc/sys/net/ipv4/tcp_syncookies", "0\n")
+            .file("/proc/sys/net/ipv4/tcp_max_syn_backlog", "4096\n");
+        for (id, words) in [
+            ("nomerges", "makes requests beside each other one"),
+            ("rq-affinity", "ends on a processor near"),
+            ("writeback-throttling", "holds back no writes"),
+            ("dirty-writeback", "vm.dirty_background_ratio is 5 %"),
+            ("netdev-backlog", "no processor's backlog was full"),
+            ("flow-limit", "no processor drops"),
+            ("accept-queue", "no connection found a queue full"),
+            ("slow-start-after-idle", "goes on as fast"),
+            ("syn-backlog", "there is room"),
+        ] {
+            let check = &host.check(id)[0];
+            assert_eq!(check.status, Status::Ok, "{id}");
+            assert!(check.reason.contains(words), "{id}: {}", check.reason);
+        }
+        let slow = host.file("/sys/block/sda/queue/wbt_lat_usec", "75000\n");
+        assert!(slow.check("writeback-throttling")[0].reason.contains("75000 µs"));
+    }
+
+    #[test]
     fn many_interfaces_of_which_the_same_is_said_are_one_row() {
         let of = |count: u32| {
             (0..count).fold(Recorded::new(), |host, number| {

@@ -30,13 +30,17 @@ fn look(context: &Context<'_>) -> Vec<Look> {
     }
     let places = places(context);
     if !plan.is_dedicated() {
-        let value =
-            format!("interrupts share processors {} with the application", cpus::list(&plan.interrupts));
+        let value = format!(
+            "interrupts may go to processors {}, none of them kept for interrupts",
+            cpus::list(&plan.interrupts)
+        );
         return vec![Look::found(
             "",
             Status::Ok,
             value,
-            format!("no processor is kept for interrupts alone{places}"),
+            format!(
+                "the plan keeps no processor for interrupts alone: processors are to be shared, or are too few to keep some{places}"
+            ),
         )];
     }
     let value =
