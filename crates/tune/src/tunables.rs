@@ -86,6 +86,7 @@ use plumb_model::change::Assignment;
 use plumb_model::check::{Evidence, Risk, Role, SettingCheck, Status};
 use plumb_model::facts::HostFacts;
 use plumb_model::fault::chain;
+use std::path::Path;
 
 /// Every tunable, in the order in which changes are made: what a later one builds on comes first, and what undoes others too.
 pub(crate) const TUNABLES: &[Tunable] = &[
@@ -232,6 +233,19 @@ impl Context<'_> {
         is_another || (has("somaxconn") && !has("netdev_max_backlog"))
     }
 
+    /// True if a file is within a file system that is mounted read-only, as containers have `/proc/sys`.
+    fn is_read_only(&self, path: &Path) -> bool {
+        let text = self.host.root().read("/proc/self/mountinfo").unwrap_or_default();
+        let place = |line: &str| {
+            let mut words = line.split(' ').skip(4);
+            let (point, options) = (words.next()?.to_owned(), words.next()?);
+            let is_read_only = options.split(',').any(|option| option == "ro");
+            path.starts_with(&point).then_some((point.len(), is_read_only))
+        };
+        // Of two at one place the later hides the other.
+        text.lines().filter_map(place).max_by_key(|(length, _)| *length).is_some_and(|(_, is_it)| is_it)
+    }
+
     /// A setting's value.
     pub(crate) fn read(&self, setting: &str) -> Result<String, String> {
         let read = Setting::new(setting).and_then(|setting| setting.read(self.host));
@@ -371,7 +385,60 @@ impl Tunable {
             assignments: look.assignments,
             expected: look.expected,
         };
-        (self.look)(context).into_iter().map(check).collect()
+        let looks = (self.look)(context).into_iter().map(|look| look.or_read_only(context)).collect();
+        grouped(context, looks).into_iter().map(check).collect()
+    }
+}
+
+/// More interfaces than these of which one and the same is said are one row. Ours.
+const ALIKE_MAX: usize = 8;
+
+/// Interfaces of which the same is said, with nothing that hurts, as one row: a host of containers has hundreds.
+fn grouped(context: &Context<'_>, looks: Vec<Look>) -> Vec<Look> {
+    let interface = |look: &Look| {
+        let name = look.target.split(' ').next().unwrap_or_default();
+        let is_one = look.evidence.is_empty() && context.interfaces.iter().any(|found| found.name == name);
+        is_one.then(|| name.to_owned())
+    };
+    // The row without its interface's name: equal ones are alike.
+    let bare = |look: &Look, name: &str| Look {
+        target: look.target[name.len()..].to_owned(),
+        reason: look.reason.replace(name, "each"),
+        assignments: Vec::new(),
+        ..look.clone()
+    };
+    let mut groups: Vec<(Look, Vec<Look>)> = Vec::new();
+    for look in looks {
+        let key = interface(&look).map_or_else(|| look.clone(), |name| bare(&look, &name));
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, alike)) => alike.push(look),
+            None => groups.push((key, vec![look])),
+        }
+    }
+    let row = |(key, alike): (Look, Vec<Look>)| match alike.len() > ALIKE_MAX {
+        false => alike,
+        true => vec![Look {
+            target: format!("{} interfaces{}", alike.len(), key.target),
+            assignments: alike.into_iter().flat_map(|look| look.assignments).collect(),
+            ..key
+        }],
+    };
+    groups.into_iter().flat_map(row).collect()
+}
+
+impl Look {
+    /// The same look; where what it would set is mounted read-only here, nothing of it can be set from here.
+    fn or_read_only(self, context: &Context<'_>) -> Look {
+        let is_read_only = |to: &Assignment| {
+            let setting = Setting::new(&to.key).ok();
+            setting.and_then(|setting| Some(context.is_read_only(setting.path()?))).unwrap_or(false)
+        };
+        if !self.assignments.iter().any(is_read_only) {
+            return self;
+        }
+        let status = if self.status == Status::Change { Status::Advice } else { Status::Unchangeable };
+        let reason = format!("{}; it is read-only here, and set on the host itself", self.reason);
+        Look { status, reason, assignments: Vec::new(), ..self }
     }
 }
 
@@ -422,6 +489,81 @@ mod tests {
             let datagrams = host.check("socket-buffers");
             assert!(datagrams.iter().any(|check| check.status == Status::NotApplicable));
         }
+    }
+
+    #[test]
+    fn a_row_that_is_ok_does_not_complain() {
+        let host = Recorded::new()
+            .file("/sys/block/sda/queue/scheduler", "[none]\n")
+            .file("/sys/block/sda/queue/nomerges", "0\n")
+            .file("/sys/block/sda/queue/rq_affinity", "1\n")
+            .file("/sys/block/sda/queue/wbt_lat_usec", "0\n")
+            .file("/proc/sys/vm/dirty_background_ratio", "5\n")
+            .file("/proc/sys/net/core/netdev_max_backlog", "4000\n")
+            .file("/proc/sys/net/core/flow_limit_cpu_bitmap", "00\n")
+            .file("/proc/sys/net/core/somaxconn", "4096\n")
+            .file("/proc/sys/net/ipv4/tcp_slow_start_after_idle", "0\n")
+            .file("/proc/sys/net/ipv4/tcp_syncookies", "0\n")
+            .file("/proc/sys/net/ipv4/tcp_max_syn_backlog", "4096\n");
+        for (id, words) in [
+            ("nomerges", "makes requests beside each other one"),
+            ("rq-affinity", "ends on a processor near"),
+            ("writeback-throttling", "holds back no writes"),
+            ("dirty-writeback", "vm.dirty_background_ratio is 5 %"),
+            ("netdev-backlog", "no processor's backlog was full"),
+            ("flow-limit", "no processor drops"),
+            ("accept-queue", "no connection found a queue full"),
+            ("slow-start-after-idle", "goes on as fast"),
+            ("syn-backlog", "there is room"),
+        ] {
+            let check = &host.check(id)[0];
+            assert_eq!(check.status, Status::Ok, "{id}");
+            assert!(check.reason.contains(words), "{id}: {}", check.reason);
+        }
+        let slow = host.file("/sys/block/sda/queue/wbt_lat_usec", "75000\n");
+        assert!(slow.check("writeback-throttling")[0].reason.contains("75000 µs"));
+    }
+
+    #[test]
+    fn many_interfaces_of_which_the_same_is_said_are_one_row() {
+        let of = |count: u32| {
+            (0..count).fold(Recorded::new(), |host, number| {
+                let folder = format!("/sys/class/net/if{number}");
+                host.file(&format!("{folder}/operstate"), "up\n")
+                    .file(&format!("{folder}/queues/rx-0/rps_cpus"), "0\n")
+                    .file(&format!("{folder}/queues/tx-0/xps_cpus"), "0\n")
+                    .link(&format!("{folder}/device/driver"), "/sys/bus/pci/drivers/some")
+            })
+        };
+        for id in ["rps", "xps", "offloads"] {
+            let many = of(30).check(id);
+            assert_eq!((many.len(), many[0].target.as_str()), (1, "30 interfaces"), "{id}");
+            assert_eq!(of(2).check(id).len(), 2, "{id}");
+        }
+        // One made of nothing but memory is none that packets of other hosts come from, whatever its queues.
+        let virtual_one = Recorded::new()
+            .file("/sys/class/net/veth0/operstate", "up\n")
+            .file("/sys/class/net/veth0/queues/rx-0/rps_cpus", "0\n")
+            .file("/sys/class/net/veth0/queues/rx-1/rps_cpus", "0\n");
+        assert_eq!(virtual_one.check("rps")[0].status, Status::NotApplicable);
+    }
+
+    #[test]
+    fn what_is_mounted_read_only_is_not_said_to_be_changed_from_here() {
+        let host = |options: &str| {
+            let mounts = format!(
+                "1 0 0:1 / /proc rw - proc proc rw\n2 1 0:1 /sys /proc/sys {options} - proc proc rw\n"
+            );
+            Recorded::new()
+                .file("/proc/sys/net/core/netdev_max_backlog", "1000\n")
+                .file("/proc/self/mountinfo", &mounts)
+        };
+        let drops = |options: &str| host(options).grew("softnet.cpu0.dropped", 9);
+        let check = &drops("ro,nosuid").check("netdev-backlog")[0];
+        assert_eq!((check.status, check.assignments.len()), (Status::Advice, 0));
+        assert!(check.reason.contains("read-only here"), "{}", check.reason);
+        assert_eq!(drops("rw,nosuid").check("netdev-backlog")[0].status, Status::Change);
+        assert_eq!(host("ro").check("netdev-backlog")[0].status, Status::Unchangeable);
     }
 
     #[test]

@@ -96,7 +96,7 @@ fn listeners(found: &[TcpListener], named: &mut NamedCounters) {
     }
 }
 
-/// `Udp6RcvbufErrors   	5`
+/// `Udp6RcvbufErrors 5`, with blanks and a tab between.
 fn snmp6(text: &str, named: &mut NamedCounters) {
     let row = |line: &str| {
         let (name, value) = line.split_once(char::is_whitespace)?;

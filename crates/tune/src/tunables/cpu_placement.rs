@@ -20,6 +20,8 @@ pub(super) const TUNABLE: Tunable = Tunable {
 
 /// The part of one processor that interrupts take from which on processors of their own may pay. Ours.
 const WORTH_ONE: f64 = 0.5;
+/// Of fewer processors the plan keeps none for interrupts.
+const CPUS_MIN: usize = 4;
 /// The part of the processors kept for interrupts from which on they are too few. Ours.
 const TOO_FEW: f64 = 0.8;
 
@@ -29,14 +31,22 @@ fn look(context: &Context<'_>) -> Vec<Look> {
         return vec![Look::unknown("", "the kernel does not say which processors are on line")];
     }
     let places = places(context);
+    let few = match plan.online.len() {
+        online if online < CPUS_MIN => {
+            format!(": of {online} processors none can be spared, whether they were to be dedicated or not")
+        }
+        _ => String::new(),
+    };
     if !plan.is_dedicated() {
-        let value =
-            format!("interrupts share processors {} with the application", cpus::list(&plan.interrupts));
+        let value = format!(
+            "interrupts may go to processors {}, none of them kept for interrupts",
+            cpus::list(&plan.interrupts)
+        );
         return vec![Look::found(
             "",
             Status::Ok,
             value,
-            format!("no processor is kept for interrupts alone{places}"),
+            format!("the plan keeps no processor for interrupts alone{few}{places}"),
         )];
     }
     let value =
@@ -129,7 +139,12 @@ mod tests {
         assert_eq!(host(600).check("cpu-placement")[0].status, Status::Ok);
         let check = &host(950).check("cpu-placement")[0];
         assert_eq!((check.status, check.assignments.len()), (Status::Advice, 0));
-        assert_eq!(host(100).shared().check("cpu-placement")[0].status, Status::Ok);
+        let shared = &host(100).shared().check("cpu-placement")[0];
+        assert_eq!(shared.status, Status::Ok);
+        assert!(shared.configured.as_ref().is_some_and(|value| !value.contains("share")), "{shared:?}");
+        let small = host(100).file("/sys/devices/system/cpu/online", "0-1\n");
+        let reason = &small.check("cpu-placement")[0].reason;
+        assert!(reason.contains("of 2 processors none can be spared"), "{reason}");
     }
 
     #[test]

@@ -37,11 +37,14 @@ fn look(context: &Context<'_>) -> Vec<Look> {
                 "writers wait for the disk; an operator has set an amount, so this is theirs to change: less of it begins earlier to write"
             }
         };
-        return vec![Look::found("", status, format!("{bytes} bytes"), reason).showing(evidence)];
+        return vec![
+            Look::found("", status, format!("vm.dirty_background_bytes {bytes} bytes"), reason)
+                .showing(evidence),
+        ];
     }
     let has_room = context.number(RATIO).is_some_and(|percent| percent > EARLY_PERCENT);
     if !has_room && !evidence.is_empty() {
-        let value = context.read(RATIO).unwrap_or_default();
+        let value = format!("{RATIO} {} %", context.read(RATIO).unwrap_or_default());
         return vec![
             Look::found(
                 "",
@@ -53,13 +56,21 @@ fn look(context: &Context<'_>) -> Vec<Look> {
         ];
     }
     vec![Look::at(context, "", RATIO, |value| {
+        let is_early = value.parse::<u64>().is_ok_and(|percent| percent <= EARLY_PERCENT);
         Advice {
-        recommended: EARLY_PERCENT.to_string(),
-        is_met: value.parse::<u64>().is_ok_and(|percent| percent <= EARLY_PERCENT),
-        evidence,
-        reason: "writers wait for the disk when pages fill the room between both bounds; a lower bound begins earlier to write. This lowers the value".to_owned(),
-        expected: "shorter pauses of writers, at the price of more writes where pages are written twice".to_owned(),
-    }
+            recommended: EARLY_PERCENT.to_string(),
+            is_met: is_early,
+            evidence,
+            reason: if is_early {
+                format!("{RATIO} is {value} %: the kernel begins early to write, and no writer waits for it")
+            } else {
+                format!(
+                    "{RATIO} is {value} %: writers wait for the disk when pages fill the room between both bounds; a lower bound begins earlier to write. This lowers the value to {EARLY_PERCENT} %"
+                )
+            },
+            expected: "shorter pauses of writers, at the price of more writes where pages are written twice"
+                .to_owned(),
+        }
     })]
 }
 

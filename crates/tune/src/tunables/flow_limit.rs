@@ -36,9 +36,13 @@ fn look(context: &Context<'_>) -> Vec<Look> {
         let none = value.chars().map(|digit| if digit == ',' { ',' } else { '0' }).collect();
         Advice {
             is_met: value == none,
+            reason: match value == none {
+                true => "no processor drops packets of large flows first",
+                false => "the limit drops packets of the largest flows while a backlog is more than half full; producers and replication are such flows",
+            }
+            .to_owned(),
             recommended: none,
             evidence: dropped.into_iter().collect(),
-            reason: "the limit drops packets of the largest flows while a backlog is more than half full; producers and replication are such flows".to_owned(),
             expected: "no packets of large flows dropped before the backlog is full".to_owned(),
         }
     })]

@@ -29,8 +29,13 @@ fn look(context: &Context<'_>) -> Vec<Look> {
             recommended: wanted.to_string(),
             is_met: value >= wanted,
             evidence: dropped.into_iter().collect(),
-            reason: "a processor whose backlog is full drops packets that the interface has already taken"
-                .to_owned(),
+            reason: match value >= wanted {
+                true => "no processor's backlog was full",
+                false => {
+                    "a processor whose backlog is full drops packets that the interface has already taken"
+                }
+            }
+            .to_owned(),
             expected: "fewer packets dropped in bursts, each at the price of a longer wait".to_owned(),
         }
     })]

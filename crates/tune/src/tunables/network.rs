@@ -33,10 +33,10 @@ pub(super) fn each(
     }
 }
 
-/// Interfaces that are up and are devices, or have queues as devices have.
+/// Interfaces that are up and are devices. A virtual one (veth, a bridge, a tunnel) is left, however many queues it was made with.
 pub(super) fn interfaces<'c>(context: &Context<'c>) -> impl Iterator<Item = &'c Interface> {
     let all = context.interfaces;
-    all.iter().filter(|found| found.is_up && (found.driver.is_some() || found.receive_queues > 1))
+    all.iter().filter(|found| found.is_up && found.driver.is_some())
 }
 
 /// A group of a driver's settings; where there is none the look says so.

@@ -22,12 +22,24 @@ const AT_ONCE: f64 = 2.0;
 
 fn look(context: &Context<'_>) -> Vec<Look> {
     let of = |disk: &String| {
-        Look::at(context, disk, &format!("/sys/block/{disk}/queue/nomerges"), |value| Advice {
-            recommended: "0".to_owned(),
-            is_met: value == "0",
-            evidence: small_writes(context, disk),
-            reason: "small writes wait for the disk, and the kernel may not make fewer of them".to_owned(),
-            expected: "fewer and larger requests".to_owned(),
+        Look::at(context, disk, &format!("/sys/block/{disk}/queue/nomerges"), |value| {
+            let evidence = small_writes(context, disk);
+            Advice {
+                recommended: "0".to_owned(),
+                is_met: value == "0",
+                reason: match (value == "0", evidence.is_empty()) {
+                    (true, _) => "the kernel makes requests beside each other one",
+                    (false, true) => {
+                        "the kernel may not make requests beside each other one; no small writes wait for it"
+                    }
+                    (false, false) => {
+                        "small writes wait for the disk, and the kernel may not make fewer of them"
+                    }
+                }
+                .to_owned(),
+                evidence,
+                expected: "fewer and larger requests".to_owned(),
+            }
         })
     };
     context.disks.iter().map(of).collect()

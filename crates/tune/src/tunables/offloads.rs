@@ -11,7 +11,7 @@ pub(super) const TUNABLE: Tunable = Tunable {
     title: "segments joined and cut for many at once",
     risk: Risk::LinkFlap,
     interrupts: "some drivers reset the interface when an offload is changed",
-    source: "kernel documentation, networking/segmentation-offloads.rst, and dev_disable_lro of its networking API; the bound of 50,000 packets a second is ours",
+    source: "kernel documentation, networking/segmentation-offloads.rst, and dev_disable_lro of its networking API; the bounds of 50,000 packets a second and of 500 bytes are ours",
     look,
 };
 
@@ -21,6 +21,8 @@ const CUT: &str = "tx-tcp-segmentation";
 const JOIN_FOR_GOOD: &str = "rx-lro";
 /// Packets a second from which on their number costs. Ours.
 const MANY_PER_S: f64 = 50_000.0;
+/// The mean size of packets from which on segments are full enough to be one. Ours.
+const FULL_BYTES: u64 = 500;
 const FORWARDED: &str = "Ip.ForwDatagrams";
 
 fn look(context: &Context<'_>) -> Vec<Look> {
@@ -93,14 +95,19 @@ fn reason(feature: &str) -> &'static str {
     }
 }
 
+/// Only TCP's segments are joined and cut, and only full ones: neither datagrams nor acknowledgements alone speak for it.
 fn evidence(context: &Context<'_>, interface: &str, feature: &str) -> Option<Evidence> {
-    let (counter, way) = match feature {
-        JOIN => (format!("nic.{interface}.rx_packets"), Way::Receive),
-        CUT => (format!("nic.{interface}.tx_packets"), Way::Send),
+    let (way, direction, segments) = match feature {
+        JOIN => (Way::Receive, "rx", "Tcp.InSegs"),
+        CUT => (Way::Send, "tx", "Tcp.OutSegs"),
         _ => return context.window.evidence(FORWARDED, "packets"),
     };
-    let is_many = packets_per_s(context, interface, way).is_some_and(|packets| packets >= MANY_PER_S);
-    is_many.then(|| context.window.evidence(&counter, "packets"))?
+    let window = context.window;
+    let grown = |what: &str| window.growth(&format!("nic.{interface}.{direction}_{what}"));
+    let is_many = |rate: Option<f64>| rate.is_some_and(|rate| rate >= MANY_PER_S);
+    let is_full = matches!((grown("bytes"), grown("packets")), (Some(bytes), Some(packets)) if bytes >= FULL_BYTES.saturating_mul(packets));
+    let hurts = is_many(packets_per_s(context, interface, way)) && is_many(window.per_s(segments)) && is_full;
+    hurts.then(|| window.evidence(segments, "segments"))?
 }
 
 #[cfg(test)]
@@ -116,7 +123,14 @@ mod tests {
     fn many_packets_make_an_offload_that_is_off_a_change_that_goes_back() {
         let off = host("rx-gro off tx-tcp-segmentation on rx-lro off\n");
         assert_eq!(off.check("offloads")[0].status, Status::NoEvidence);
-        let busy = off.grew("nic.eth0.rx_packets", 900_000);
+        let many = off.grew("nic.eth0.rx_packets", 900_000).grew("nic.eth0.rx_bytes", 900_000_000);
+        assert_eq!(many.check("offloads")[0].status, Status::NoEvidence, "datagrams");
+        let small = host("rx-gro off\n")
+            .grew("nic.eth0.rx_packets", 900_000)
+            .grew("nic.eth0.rx_bytes", 60_000_000)
+            .grew("Tcp.InSegs", 900_000);
+        assert_eq!(small.check("offloads")[0].status, Status::NoEvidence, "acknowledgements");
+        let busy = many.grew("Tcp.InSegs", 900_000);
         let check = &busy.check("offloads")[0];
         assert_eq!((check.status, check.recommended.as_deref()), (Status::Change, Some("rx-gro on")));
         busy.changes_go_back("offloads");
@@ -124,7 +138,10 @@ mod tests {
 
     #[test]
     fn only_what_counters_speak_for_is_changed() {
-        let both = host("rx-gro off tx-tcp-segmentation off\n").grew("nic.eth0.tx_packets", 900_000);
+        let both = host("rx-gro off tx-tcp-segmentation off\n")
+            .grew("nic.eth0.tx_packets", 900_000)
+            .grew("nic.eth0.tx_bytes", 900_000_000)
+            .grew("Tcp.OutSegs", 900_000);
         assert_eq!(both.check("offloads")[0].recommended.as_deref(), Some("tx-tcp-segmentation on"));
         both.changes_go_back("offloads");
     }

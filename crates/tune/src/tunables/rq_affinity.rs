@@ -30,14 +30,16 @@ fn look(context: &Context<'_>) -> Vec<Look> {
                 recommended: if evidence.is_empty() { "1" } else { "2" }.to_owned(),
                 is_met,
                 evidence: evidence.clone(),
-                reason: match evidence.is_empty() {
-                    true => "a request that ends far from its program takes its data out of the cache",
-                    false => "one processor ends most requests, and does little else",
+                reason: match (is_met, evidence.is_empty()) {
+                    (true, _) => "a request ends on a processor near its program, or on the very one",
+                    (false, true) => "a request that ends far from its program takes its data out of the cache",
+                    (false, false) => "one processor ends most requests, and does little else",
                 }
                 .to_owned(),
                 expected: "the work of ending requests on all processors that ask for them".to_owned(),
             }
         })
+        .or_where_it_hurts("one processor ends most requests although each is to end where it was asked for: most are asked for there")
     };
     context.disks.iter().map(of).collect()
 }

@@ -23,7 +23,7 @@ fn look(context: &Context<'_>) -> Vec<Look> {
         recommended: "0".to_owned(),
         is_met: value == "0",
         evidence: Vec::new(),
-        reason: "a producer or follower that paused for longer than a retransmission timeout begins slowly again; no counter shows it, so try it where the way is long and senders pause".to_owned(),
+        reason: if value == "0" { "a connection that was idle goes on as fast as it was" } else { "a producer or follower that paused for longer than a retransmission timeout begins slowly again; no counter shows it, so try it where the way is long and senders pause" }.to_owned(),
         expected: "shorter first requests after a pause; bursts that a narrow link may drop".to_owned(),
     }
     })]

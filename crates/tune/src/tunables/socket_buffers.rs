@@ -110,7 +110,7 @@ fn raised(context: &Context<'_>, target: &str, setting: &str, evidence: Vec<Evid
             recommended: format!("{rest} {}", wanted.max(bytes)),
             is_met: bytes >= wanted,
             evidence,
-            reason: reason.to_owned(),
+            reason: if bytes >= wanted { "no socket was held back by its bound".to_owned() } else { reason.to_owned() },
             expected: "no packets dropped at sockets in bursts; more memory for each connection".to_owned(),
         }
     })

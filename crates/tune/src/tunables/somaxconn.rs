@@ -28,11 +28,12 @@ fn look(context: &Context<'_>) -> Vec<Look> {
     let lost =
         context.window.evidence_of(&["TcpExt.ListenOverflows", "TcpExt.TCPReqQFullDrop"], "connections");
     if lost.is_empty() {
-        return vec![bound(
-            context,
-            lost,
-            "a connection that finds the queue full is refused or tries again a second later",
-        )];
+        let is_enough = context.number(SETTING).is_some_and(|value| value >= ENOUGH);
+        let reason = match is_enough {
+            true => "no connection found a queue full",
+            false => "a connection that finds the queue full is refused or tries again a second later",
+        };
+        return vec![bound(context, lost, reason)];
     }
     let somaxconn = context.number(SETTING);
     match (fullest(context), somaxconn) {

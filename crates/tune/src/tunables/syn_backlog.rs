@@ -33,15 +33,15 @@ fn look(context: &Context<'_>) -> Vec<Look> {
         }
     }
     let dropped = dropped_while_opening(context.window);
-    vec![Look::at(context, "", SETTING, |value| {
+    vec![Look::at_number(context, "", SETTING, |value| {
         Advice {
         recommended: ENOUGH.to_string(),
-        is_met: value.parse::<u64>().is_ok_and(|value| value >= ENOUGH),
+        is_met: value >= ENOUGH,
         evidence: dropped.into_iter().collect(),
-        reason: "SYN cookies are off: a connection that comes while three quarters of this number are being opened is dropped, unless its sender is known".to_owned(),
+        reason: if value >= ENOUGH { "SYN cookies are off, and there is room for many connections that are being opened" } else { "SYN cookies are off: a connection that comes while three quarters of this number are being opened is dropped, unless its sender is known" }.to_owned(),
         expected: "no connection dropped while many are opened at once".to_owned(),
     }
-    })]
+    }).or_where_it_hurts("SYN cookies are off, and connections are dropped although many may be opened at once: more come than are answered")]
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ fn look(context: &Context<'_>) -> Vec<Look> {
         recommended: "madvise".to_owned(),
         is_met: value != "always" || !enabled,
         evidence: stalls,
-        reason: "with `always` a program that touches new memory waits while the kernel puts a huge page together; with `madvise`, the kernel's default, only one that asks for them does".to_owned(),
+        reason: if value != "always" || !enabled { "no program waits for a huge page that it did not ask for" } else { "with `always` a program that touches new memory waits while the kernel puts a huge page together; with `madvise`, the kernel's default, only one that asks for them does" }.to_owned(),
         expected: "no pauses while memory is put together".to_owned(),
     }
     });
@@ -41,7 +41,7 @@ fn look(context: &Context<'_>) -> Vec<Look> {
         recommended: "madvise".to_owned(),
         is_met: value != "always",
         evidence: Vec::new(),
-        reason: "with `always` every program gets huge pages; that can help or hurt, and no counter tells which: try it".to_owned(),
+        reason: if value != "always" { "only programs that ask for huge pages have them, or none" } else { "with `always` every program gets huge pages; that can help or hurt, and no counter tells which: try it" }.to_owned(),
         expected: "less memory used and put together; a program that asks for huge pages has them still".to_owned(),
     }
     });

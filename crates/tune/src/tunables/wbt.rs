@@ -33,14 +33,18 @@ fn of_disk(context: &Context<'_>, disk: &str) -> Look {
     if !context.host.root().exists(&setting) {
         return Look::not_applicable(disk, "this kernel does not hold back writes of this disk");
     }
-    Look::at(context, disk, &setting, |value| {
-        Advice {
+    Look::at(context, disk, &setting, |value| Advice {
         recommended: "0".to_owned(),
         is_met: value == "0",
         evidence: held_back(context, disk),
-        reason: "the kernel holds back writes to protect reads; where there are hardly any reads, writers wait for a disk that has time".to_owned(),
+        reason: if value == "0" {
+            "the kernel holds back no writes for reads".to_owned()
+        } else {
+            format!(
+                "reads are to wait no longer than {value} µs (wbt_lat_usec): the kernel holds back writes to protect reads; where there are hardly any reads, writers wait for a disk that has time"
+            )
+        },
         expected: "writes as fast as the disk takes them; reads wait longer when there are some".to_owned(),
-    }
     })
 }
 

@@ -24,7 +24,12 @@ fn look(context: &Context<'_>) -> Vec<Look> {
         recommended: "0".to_owned(),
         is_met: value == "0",
         evidence: dropped,
-        reason: "the kernel drops pages of the page cache while another node has free memory".to_owned(),
+        reason: if value == "0" {
+            "memory of another node is used before pages are dropped"
+        } else {
+            "the kernel drops pages of the page cache while another node has free memory"
+        }
+        .to_owned(),
         expected: "a page cache as large as the host's memory".to_owned(),
     })]
 }
