@@ -47,7 +47,7 @@ pub(crate) struct HostArgs {
     /// How long to watch the counters that show whether a setting matters
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub(crate) window: Nanos,
-    /// A process that the host is for; may be repeated [default: the brokers of this host]
+    /// A process that the host is for; may be repeated; brokers are looked for only where none is named
     #[arg(long, value_name = "PID")]
     pub(crate) pid: Vec<u32>,
     /// Trace the kernel for the reasons for which it drops packets (root)

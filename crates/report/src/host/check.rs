@@ -78,7 +78,7 @@ fn losses(losses: &[LayerLoss]) -> Option<Section> {
     };
     let columns = [Column::text("layer"), Column::text("counters")];
     let rows: Vec<Vec<String>> = losses.iter().map(row).collect();
-    let meaning = "in the order in which a packet meets the layers: the first is the one to mend";
+    let meaning = "in the order in which a packet meets the layers; of packets and of connections the first is the one to mend";
     (!rows.is_empty()).then(|| Section::table("Lost", meaning, columns, rows))
 }
 
@@ -138,8 +138,14 @@ fn answer(check: &HostCheck, all: bool) -> Vec<String> {
         1 => words.push("One thing hurts that somebody else has to change.".to_owned()),
         n => words.push(format!("{n} things hurt that somebody else has to change.")),
     }
-    if let Some(first) = check.losses.first() {
-        words.push(format!("Packets or connections are lost first at the {}.", first.layer.words()));
+    // Packets and connections are lost by themselves: of each kind the first layer is the one to mend.
+    for (kind, what) in [(false, "Packets"), (true, "Connections")] {
+        if let Some(first) = check.losses.iter().find(|loss| loss.layer.is_of_connections() == kind) {
+            words.push(format!("{what} are lost first at the {}.", first.layer.words()));
+        }
+    }
+    if !check.unseen.is_empty() {
+        words.push("Not everything could be seen: what was not is above.".to_owned());
     }
     let told = check.of(Status::NoEvidence).filter(|check| check.recommended.is_none()).count();
     let unusual = count(Status::NoEvidence) - told;

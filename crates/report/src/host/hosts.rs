@@ -12,7 +12,10 @@ pub fn sheet(compared: &HostsCompared) -> Sheet {
         let row = |difference: &plumb_model::check::HostDifference| {
             vec![
                 super::name(&difference.id, &difference.target),
-                format!("{} on {}", difference.usual, difference.hosts_usual),
+                match difference.hosts_usual {
+                    0 => "(none)".to_owned(),
+                    hosts => format!("{} on {hosts}", difference.usual),
+                },
                 difference
                     .others
                     .iter()
@@ -49,6 +52,7 @@ pub fn sheet(compared: &HostsCompared) -> Sheet {
     if compared.hosts.len() < 3 && !compared.differences.is_empty() {
         answer.push("Of two hosts nobody can say which is the unusual one.".to_owned());
     }
+    answer.extend(compared.remarks.iter().cloned());
     Sheet {
         title,
         findings,

@@ -17,8 +17,7 @@ pub(super) fn text(export: &Export<'_>, files: &[InstallFile]) -> String {
     text += "\n| setting | was | will be |\n|---|---|---|\n";
     for planned in &plan.changes {
         let change = &planned.change;
-        let value =
-            |value: &Option<String>| value.as_deref().map_or("not known".to_owned(), code);
+        let value = |value: &Option<String>| value.as_deref().map_or("not known".to_owned(), code);
         text += &format!(
             "| {} | {} | {} |\n",
             code(&change.target.key),
