@@ -21,7 +21,7 @@ pub(crate) fn evidence(evidence: &Evidence) -> String {
             format!("{}: {amount} over {}", evidence.counter, figure::time(seconds * 1e9))
         }
         Some(seconds) => format!("{} grew by {amount} in {}", evidence.counter, figure::time(seconds * 1e9)),
-        None => format!("{} is {amount}", evidence.counter),
+        None => format!("{}: {amount}", evidence.counter),
     }
 }
 

@@ -157,10 +157,12 @@ fn answer(check: &HostCheck, all: bool) -> Vec<String> {
     }
     if !all {
         let hidden = count(Status::Ok) + count(Status::NotApplicable) + told;
-        words.push(format!(
-            "{} as recommended, without a usual value or without a place here: --all shows them.",
-            counted(hidden, "setting")
-        ));
+        if hidden > 0 {
+            words.push(format!(
+                "{} as recommended, without a usual value or without a place here: --all shows them.",
+                counted(hidden, "setting")
+            ));
+        }
     }
     words
 }
