@@ -70,8 +70,8 @@ fn as_fast_as_possible_every_figure_of_the_line_is_a_number() {
     let last = ended.stdout.lines().last().unwrap();
     assert!(last.starts_with("600 records sent, "), "{last}");
     assert_eq!(shape(last), LAST);
-    // Plumb's own client keeps no queue: what takes time are the requests under way.
-    assert!(ended.stderr.contains("as many requests under way as the client allows"), "{}", ended.stderr);
+    // Where the time passed, in requests under way or before them, is the busy machine's affair; that it is said is not.
+    assert!(ended.stderr.contains("as fast as possible: the latency of the line is"), "{}", ended.stderr);
     assert!(
         ended.stderr.contains("in 1 block, as long as the path takes for its messages"),
         "{}",
