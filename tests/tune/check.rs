@@ -77,9 +77,10 @@ fn an_accept_queue_that_overflows_is_named_as_the_layer_and_the_plan_lengthens_i
 const SLOW_READER: &str = r#"
 import socket, sys, threading, time
 slow = sys.argv[1] == "slow"
-listening = socket.socket(); listening.bind(("127.0.0.1", 7778)); listening.listen(1)
+port = 7778 if slow else 7779
+listening = socket.socket(); listening.bind(("127.0.0.1", port)); listening.listen(1)
 def send():
-    one = socket.create_connection(("127.0.0.1", 7778))
+    one = socket.create_connection(("127.0.0.1", port))
     end = time.time() + 60
     while time.time() < end: one.sendall(b"x" * 20000); time.sleep(0.002)
 threading.Thread(target=send, daemon=True).start()
