@@ -12,6 +12,12 @@ fn tune(directory: &Path, arguments: &[&str]) -> Ended {
     program.under(&["sh", "-c", script, directory.to_str().unwrap()]).run()
 }
 
+/// A plan of `cluster.yaml` alone, as JSON.
+fn plan(directory: &Path, bootstrap: &str) -> Ended {
+    let profile = ["--profile", "cluster.yaml", "--only", "profile"];
+    tune(directory, &[&["plan"], &profile[..], &["--bootstrap", bootstrap, "--output", "json"]].concat())
+}
+
 #[test]
 fn a_brokers_and_a_topics_settings_are_changed_and_taken_away_again() {
     let bootstrap = lab().plaintext_bootstrap();
@@ -26,20 +32,7 @@ fn a_brokers_and_a_topics_settings_are_changed_and_taken_away_again() {
             "broker:{id}:background.threads: 12\ntopic:tuned:flush.messages: 100000\ntopic:tuned:segment.ms: 7200000\n"
         ),
     );
-    let plan = [
-        "plan",
-        "--profile",
-        "cluster.yaml",
-        "--only",
-        "profile",
-        "--window",
-        "0s",
-        "--bootstrap",
-        &bootstrap,
-        "--output",
-        "json",
-    ];
-    let planned = tune(directory.path(), &plan);
+    let planned = plan(directory.path(), &bootstrap);
     assert_eq!(planned.code(), Some(0), "{}", planned.stderr);
     write("plan.json", &planned.stdout);
     let before = |planned: &Value, name: &str| {
@@ -62,7 +55,7 @@ fn a_brokers_and_a_topics_settings_are_changed_and_taken_away_again() {
     assert_eq!(reverted.code(), Some(0), "{}{}", reverted.stdout, reverted.stderr);
     assert_eq!(flush(&broker), usual);
     assert_eq!(broker.topic_configs("tuned")["segment.ms"].as_deref(), Some("3600000"));
-    let again = tune(directory.path(), &plan);
+    let again = plan(directory.path(), &bootstrap);
     assert_eq!(before(&again.json(), &format!("broker:{id}:background.threads")), "(default)");
     assert_eq!(before(&again.json(), "topic:tuned:flush.messages"), "(default)");
 }
@@ -78,21 +71,8 @@ fn what_a_cluster_refuses_is_told_in_its_words_and_nothing_is_changed() {
         ("topic:refused:no.such.key: 1", "it has no such key", 3),
         ("topic:refused:retention.ms: 1", "how long data is kept", 3),
     ] {
-        std::fs::write(directory.path().join("bad.yaml"), format!("{line}\n")).unwrap();
-        let plan = [
-            "plan",
-            "--profile",
-            "bad.yaml",
-            "--only",
-            "profile",
-            "--window",
-            "0s",
-            "--bootstrap",
-            &bootstrap,
-            "--output",
-            "json",
-        ];
-        let planned = tune(directory.path(), &plan);
+        std::fs::write(directory.path().join("cluster.yaml"), format!("{line}\n")).unwrap();
+        let planned = plan(directory.path(), &bootstrap);
         let ended = match planned.code() {
             Some(0) => {
                 std::fs::write(directory.path().join("plan.json"), &planned.stdout).unwrap();

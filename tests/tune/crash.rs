@@ -47,6 +47,29 @@ fn a_kill_at_any_moment_leaves_nothing_changed_after_a_revert() {
     assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
 }
 
+/// A write beyond the size that it is allowed fails for a program that ignores the signal: the journal has no room in the middle of a line. What
+/// was made is put back, that is written down where there is room for it, and the journal stays whole.
+#[test]
+fn without_room_for_a_record_what_was_made_is_put_back_and_the_journal_stays_whole() {
+    let script = r#"
+        all > before; told=0
+        "$1" tune apply plan.json > /dev/null 2>&1 || exit 91
+        whole=$(stat -c %s state/journal/*.jsonl)
+        "$1" tune revert > /dev/null || exit 92
+        for (( size = 500; size < whole; size += whole / 25 )); do
+            rm -rf state
+            (trap '' XFSZ; prlimit --fsize=$size "$1" tune apply plan.json > /dev/null 2> failed.txt); [ $? = 3 ] || exit 93
+            all | cmp - before || { echo "not put back at $size" >&2; cat failed.txt >&2; exit 94; }
+            "$1" tune history > history.txt || { cat history.txt >&2; exit 95; }
+            grep -q '"record":"reverting"' state/journal/*.jsonl && told=$(( told + 1 ))
+            "$1" tune revert > /dev/null && "$1" tune apply plan.json > /dev/null 2>&1 && "$1" tune revert > /dev/null || exit 96
+        done
+        echo "$told""#;
+    let Some(ended) = in_a_namespace(script) else { return };
+    assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.trim().parse::<u32>().unwrap() > 5, "{}", ended.stdout);
+}
+
 /// Where the journal cannot be written nothing is changed.
 #[test]
 fn without_room_for_the_journal_nothing_is_changed() {

@@ -139,6 +139,20 @@ fn a_journal_that_is_taken_away_or_damaged_is_no_way_to_keep_what_was_not_confir
 }
 
 #[test]
+fn what_is_confirmed_stays_although_its_journal_is_taken_away_at_once() {
+    let rest = r#"
+        "$1" tune apply plan.json --confirm-within 60s > /dev/null || exit 91
+        guard=$("$1" tune status --output json | grep '"guard"' | tr -dc 0-9)
+        all > after; kill -STOP $guard
+        "$1" tune confirm > /dev/null && mv state taken && kill -CONT $guard || exit 92
+        while kill -0 $guard 2> /dev/null; do sleep 0.02; done
+        all | cmp - after || exit 93
+        mv taken state; "$1" tune revert > /dev/null && all | cmp - before"#;
+    let Some(ended) = in_a_namespace(&script(rest)) else { return };
+    assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
+}
+
+#[test]
 fn a_guard_that_was_killed_is_told() {
     let rest = r#"
         "$1" tune apply plan.json --confirm-within 60s > /dev/null || exit 91

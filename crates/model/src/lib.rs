@@ -35,6 +35,7 @@ pub mod scenario;
 pub mod scenario_settings;
 pub mod search;
 pub mod secret;
+pub mod setting_name;
 pub mod sweep;
 pub mod trial;
 pub mod units;

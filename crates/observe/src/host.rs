@@ -273,6 +273,23 @@ mod tests {
         assert_eq!(tcp, expected);
     }
 
+    #[test]
+    fn the_share_for_which_a_limit_held_back_is_of_connections_that_both_readings_have() {
+        let reading = |rows: &[[u64; 3]]| -> BTreeMap<u64, TcpLimits> {
+            let row = |[cookie, busy_us, buffer_limited_us]: &[u64; 3]| {
+                let (cookie, busy_us, buffer_limited_us) = (*cookie, *busy_us, *buffer_limited_us);
+                (cookie, TcpLimits { cookie, busy_us, window_limited_us: 0, buffer_limited_us })
+            };
+            rows.iter().map(row).collect()
+        };
+        // Of 400 and 600 us busy 100 and 200 us: the one that came, and the one that went, do not count.
+        let before = reading(&[[1, 1000, 50], [2, 0, 0], [3, 9, 9]]);
+        let after = reading(&[[1, 1400, 150], [2, 600, 200], [4, 5000, 5000]]);
+        assert_eq!(limited_share(&before, &after, |one| one.buffer_limited_us), Some(0.3));
+        assert_eq!(limited_share(&before, &after, |one| one.window_limited_us), Some(0.0));
+        assert_eq!(limited_share(&before, &before, |one| one.buffer_limited_us), None);
+    }
+
     /// A process with a network namespace of its own: links tell so.
     fn elsewhere(folder: &Path, pid: u32) {
         for (who, number) in [("self".to_owned(), 1), (pid.to_string(), 2)] {

@@ -21,6 +21,7 @@
 //! | What did the threads of a process wait for? | [`StateReadings`], then [`process_window`] |
 //! | What holds a process back beside its threads: control group, sockets, logs, memory nodes? | [`ProcessDetails`], [`remote_memory`] |
 //! | What is a JVM, and what are its processors busy with? | [`jvm_facts`], [`CpuProfiler`], then [`profile`] |
+//! | Which TCP sockets are there? | [`tcp_sockets`] |
 //! | What did the kernel count? | [`KernelTrace`] |
 //! | What did the kernel make a process wait for? | [`KernelTrace::attach`], then [`KernelTrace::finish`] |
 //!
@@ -97,6 +98,7 @@ pub use prometheus::{MetricSample, MetricsPage, PageError};
 pub use requests::{PageOf, ProcessStart, Scrape, request_times, scrape};
 pub use root::HostRoot;
 pub use storage::storage;
+pub use tcp_table::{TcpSocket, tcp_sockets};
 pub use threads::{ThreadsSample, process_usage, read_io, sample_threads};
 
 /// Kernel clock ticks per second in `/proc`: `USER_HZ`, which is 100 on every architecture that Kafka runs on.

@@ -9,7 +9,8 @@ use crate::tcp_table::{TcpSocket, sockets_of, tcp_sockets};
 /// The process that listens on an address of this host; none where there is none, or where one may not look.
 pub fn listening_process(root: &HostRoot, address: SocketAddr) -> Option<u32> {
     let sockets = tcp_sockets(root, "/proc/net")?;
-    let on_port = || sockets.iter().filter(|socket| socket.listens && socket.local.port() == address.port());
+    let on_port =
+        || sockets.iter().filter(|socket| socket.listens() && socket.local.port() == address.port());
     let wanted = address.ip().to_canonical();
     // One that listens on this very address comes before one that listens on all.
     let exact = on_port().find(|socket| socket.local.ip().to_canonical() == wanted);

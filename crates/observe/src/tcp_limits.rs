@@ -1,6 +1,9 @@
 //! For how long each TCP connection was held back while it had something to send: by the receiver's window, or by its own send buffer. And
 //! of each socket that listens, how many connections wait to be accepted, and how many may.
 //!
+//! A share of 0 does not clear a buffer: the kernel counts it as full only while it sends, so that one that holds a single segment (a small one on
+//! the loopback, whose segments are 64 KiB) is never counted.
+//!
 //! The kernel counts this for each connection (`tcp_info`, since Linux 4.10) and in no counter of the host. It is asked over netlink
 //! (sock_diag(7)) for the sockets of the caller's network namespace; no privilege is needed.
 

@@ -4,26 +4,39 @@
 use crate::HostRoot;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// The state "listening" in the kernel's tables.
-const LISTEN: &str = "0A";
+/// The state "listening" in the kernel's tables (include/net/tcp_states.h).
+const LISTEN: u8 = 0x0A;
 
 /// One socket of a network namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TcpSocket {
-    pub(crate) local: SocketAddr,
-    pub(crate) remote_port: u16,
-    pub(crate) listens: bool,
+pub struct TcpSocket {
+    /// Its own address.
+    pub local: SocketAddr,
+    /// The other side's; port 0 of one that listens.
+    pub remote: SocketAddr,
+    /// The kernel's number of its state (include/net/tcp_states.h).
+    pub state: u8,
     /// Bytes that the other side has not acknowledged; of one that listens, connections.
-    pub(crate) send_queue: u64,
+    pub send_queue: u64,
     /// Bytes that the process has not read; of one that listens, connections.
-    pub(crate) receive_queue: u64,
-    pub(crate) inode: u64,
+    pub receive_queue: u64,
+    /// Its number, by which a process' files name it; 0 of a connection that is at rest.
+    pub inode: u64,
+}
+
+impl TcpSocket {
+    /// True if it waits for connections.
+    pub fn listens(&self) -> bool {
+        self.state == LISTEN
+    }
 }
 
 /// The sockets of a network namespace: `/proc/net` is that of this process, `/proc/PID/net` that of another; none where it is gone.
-pub(crate) fn tcp_sockets(root: &HostRoot, net: &str) -> Option<Vec<TcpSocket>> {
+pub fn tcp_sockets(root: &HostRoot, net: &str) -> Option<Vec<TcpSocket>> {
     let tables = ["tcp", "tcp6"].map(|table| root.read_bytes(&format!("{net}/{table}")).ok());
     let texts = tables.iter().flatten().map(|bytes| String::from_utf8_lossy(bytes));
+    // A table without sockets still has its head.
+    let texts = texts.filter(|text| !text.trim().is_empty());
     let sockets = texts.map(|text| text.lines().skip(1).filter_map(socket).collect::<Vec<_>>());
     sockets.reduce(|all, more| [all, more].concat())
 }
@@ -43,14 +56,14 @@ pub(crate) fn sockets_of(root: &HostRoot, pid: u32) -> Option<Vec<u64>> {
 fn socket(line: &str) -> Option<TcpSocket> {
     let mut fields = line.split_ascii_whitespace();
     let local = address(fields.nth(1)?)?;
-    let remote_port = u16::from_str_radix(fields.next()?.rsplit_once(':')?.1, 16).ok()?;
-    let listens = fields.next()? == LISTEN;
+    let remote = address(fields.next()?)?;
+    let state = u8::from_str_radix(fields.next()?, 16).ok()?;
     let (send, receive) = fields.next()?.split_once(':')?;
     let bytes = |hex: &str| u64::from_str_radix(hex, 16).ok();
     Some(TcpSocket {
         local,
-        remote_port,
-        listens,
+        remote,
+        state,
         send_queue: bytes(send)?,
         receive_queue: bytes(receive)?,
         inode: fields.nth(4)?.parse().ok()?,
@@ -86,15 +99,18 @@ mod tests {
         let four = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
             \x20  0: 0100007F:2384 00000000:0000 0A 00000000:00000005 00:00000000 00000000  1000        0 4711 1 0 100 0 0 10 0\n\
             \x20  1: 0100007F:2384 0100007F:9999 01 00000010:00000400 00:00000000 00000000  1000        0 4712 1 0 20 4 30 10 -1\n";
-        let row = |listens, remote_port, queues: [u64; 2], inode| TcpSocket {
+        let row = |state, remote: &str, queues: [u64; 2], inode| TcpSocket {
             local: "127.0.0.1:9092".parse().unwrap(),
-            remote_port,
-            listens,
+            remote: remote.parse().unwrap(),
+            state,
             send_queue: queues[0],
             receive_queue: queues[1],
             inode,
         };
-        assert_eq!(parsed(four), [row(true, 0, [0, 5], 4711), row(false, 0x9999, [16, 1_024], 4712)]);
+        assert_eq!(
+            parsed(four),
+            [row(LISTEN, "0.0.0.0:0", [0, 5], 4711), row(1, "127.0.0.1:39321", [16, 1_024], 4712)]
+        );
         let six = "  sl  local_address\n\
             \x20  0: 00000000000000000000000000000000:2384 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000  1000 0 99 1\n";
         assert_eq!((parsed(six)[0].local, parsed(six)[0].inode), ("[::]:9092".parse().unwrap(), 99));

@@ -71,8 +71,10 @@ pub trait Progress {
 }
 
 /// Nobody looks.
-pub struct Unseen;
+#[cfg(test)]
+pub(crate) struct Unseen;
 
+#[cfg(test)]
 impl Progress for Unseen {
     fn begins(&mut self, _step: usize, _of: usize, _change: &Change) {}
 }

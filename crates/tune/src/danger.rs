@@ -1,7 +1,8 @@
 //! Changes that can make a host unreachable or lose data: refused unless the user insists.
 
 use crate::host::Host;
-use plumb_model::check::{PlannedChange, Risk, TunePlan};
+use crate::setting::Setting;
+use plumb_model::check::{Risk, TunePlan};
 use plumb_model::fault::{Fault, HasFault};
 use std::borrow::Cow;
 use thiserror::Error;
@@ -41,8 +42,8 @@ pub fn check(host: &Host, plan: &TunePlan, force: bool) -> Result<(), Danger> {
             return Err(danger("can make this host unreachable or lose data".to_owned()));
         }
         if planned.risk == Risk::LinkFlap
-            && let Some(interface) = interface(planned)
-            && ways == [interface.to_owned()]
+            && let Some(interface) = interface(&planned.change.target.key)
+            && ways == [interface.clone()]
         {
             return Err(danger(format!("may take {interface} down, which is the only way to this host")));
         }
@@ -50,11 +51,9 @@ pub fn check(host: &Host, plan: &TunePlan, force: bool) -> Result<(), Danger> {
     Ok(())
 }
 
-/// The interface that a change is of.
-fn interface(planned: &PlannedChange) -> Option<&str> {
-    let key = &planned.change.target.key;
-    let of_driver = key.strip_prefix("ethtool:").and_then(|rest| Some(rest.rsplit_once(':')?.0));
-    of_driver.or_else(|| key.strip_prefix("/sys/class/net/")?.split('/').next())
+/// The interface that a setting is of.
+fn interface(key: &str) -> Option<String> {
+    Setting::new(key).ok()?.interface()
 }
 
 /// Interfaces with a default route, each once.
@@ -92,7 +91,7 @@ mod tests {
     fn plan(key: &str, risk: Risk) -> TunePlan {
         let target = Target { owner: Owner::Host, key: key.to_owned() };
         let change = Change::plain(target, Some("rx 512".to_owned()), Some("rx 4096".to_owned()));
-        let planned = PlannedChange {
+        let planned = plumb_model::check::PlannedChange {
             id: "rings".to_owned(),
             order: 1,
             change,

@@ -101,8 +101,11 @@ impl Guard {
                 Ok(state) => state,
                 // Who takes the journal away takes away the way back, which is known here.
                 Err(_) => {
-                    self.end_applier(host);
                     let known = kept.state().unwrap_or(known);
+                    if is_decided(&known) {
+                        return Ok(WatchEnd::Settled);
+                    }
+                    self.end_applier(host);
                     let reverted = revert_without_journal(host, &known);
                     return Ok(WatchEnd::Reverted { cause: Cause::JournalLost, reverted });
                 }
@@ -113,7 +116,7 @@ impl Guard {
             if state.applied.is_none() && moved.elapsed() >= self.within.max(STANDS_STILL) {
                 self.end_applier(host);
             }
-            if is_settled(&state) {
+            if is_decided(&state) {
                 return Ok(WatchEnd::Settled);
             }
             if state.applied.is_some() {
@@ -162,7 +165,7 @@ impl Guard {
         };
         let state = journal.state();
         let is_made = state.applied.is_some();
-        if is_settled(state) || (cause == Cause::ApplierEnded) == is_made {
+        if is_decided(state) || (cause == Cause::ApplierEnded) == is_made {
             return Ok(None);
         }
         let reverted = revert(host, &mut journal, cause)?;
@@ -171,6 +174,6 @@ impl Guard {
 }
 
 /// True if the changes are kept or put back. Those that somebody began to put back and did not end are not.
-fn is_settled(state: &JournalState) -> bool {
+fn is_decided(state: &JournalState) -> bool {
     state.confirmed.is_some() || state.reverted.is_some()
 }

@@ -113,7 +113,14 @@ impl Journal {
         let failed = |source| JournalError::Append { path: self.path.clone(), source };
         let mut line = serde_json::to_vec(&record).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
-        self.file.write_all(&line).and_then(|()| self.file.sync_data()).map_err(failed)?;
+        if let Err(source) = self.file.write_all(&line).and_then(|()| self.file.sync_data()) {
+            // What there was room for goes again, or the next record would become a part of it.
+            let whole = self.state.whole_bytes;
+            let _ =
+                self.file.set_len(whole).and_then(|()| self.file.seek(io::SeekFrom::Start(whole)).map(drop));
+            return Err(failed(source));
+        }
+        self.state.whole_bytes += line.len() as u64;
         self.state.add(record);
         Ok(())
     }
@@ -200,13 +207,15 @@ impl Kept {
 /// With who that is.
 pub fn check(places: &Places, host: &Host) -> Result<(), JournalError> {
     for place in places.others.iter().chain([&places.own]) {
-        if place.join(LOCK).exists() {
-            // Where it cannot be opened somebody hides it.
-            if let Ok(file) = fs_err::File::open(place.join(LOCK)) {
-                drop(held(file)?);
-            }
+        // Where it cannot be opened there is none, or somebody hides it.
+        if let Ok(file) = fs_err::File::open(place.join(LOCK)) {
+            drop(held(file)?);
         }
-        refuse_left(place, host)?;
+        match refuse_left(place, host) {
+            // So with another user's journal that may not be read.
+            Err(JournalError::Read { .. }) if *place != places.own => {}
+            looked => looked?,
+        }
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use plumb_model::facts::Fact;
 
 /// What goes into a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct Selection {
     /// True if what has no evidence is planned, too.
     pub without_evidence: bool,
     /// Settings of the user's own, which go before what a tunable would set them to.
@@ -25,24 +25,24 @@ pub const PROFILE: &str = "profile";
 ///
 /// # Errors
 /// Where a setting of the user's own is none of this host.
-pub fn plan(host: &Host, check: &HostCheck, wanted: &Wanted) -> Result<TunePlan, SettingError> {
+pub fn plan(host: &Host, check: &HostCheck, selection: &Selection) -> Result<TunePlan, SettingError> {
     let mut changes = Vec::new();
     let mut left_out = Vec::new();
     for found in in_order(&check.checks) {
         let is_planned = match found.status {
             Status::Change => true,
-            Status::NoEvidence => wanted.without_evidence,
+            Status::NoEvidence => selection.without_evidence,
             _ => false,
         };
         match is_planned && !found.assignments.is_empty() {
-            true => changes.extend(of_check(host, found, &wanted.profile)),
+            true => changes.extend(of_check(host, found, &selection.profile)),
             false if !matches!(found.status, Status::Ok | Status::NotApplicable) => {
                 left_out.push(found.clone())
             }
             false => {}
         }
     }
-    for to in &wanted.profile {
+    for to in &selection.profile {
         let setting = Setting::new(&to.key)?;
         refuse_what_never_works(host, &setting, &to.value)?;
         if !setting.is_met(&to.value, &setting.read(host)?) {

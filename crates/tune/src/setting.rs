@@ -156,6 +156,11 @@ impl Setting {
         }
     }
 
+    /// The interface that it is of.
+    pub(crate) fn interface(&self) -> Option<String> {
+        interface::interface(&self.place()).map(str::to_owned)
+    }
+
     /// Its name where each kind has one form: of a file its path.
     fn place(&self) -> String {
         self.path().map_or_else(|| self.name.clone(), |path| path.display().to_string())

@@ -83,25 +83,22 @@ pub fn change(setting: &Setting, host: &Host, value: &str) -> Result<Change, Set
     })
 }
 
-/// Makes a change, written down before it is made. True if it was made, false where this host cannot have it.
-pub(crate) fn make(host: &Host, journal: &mut Journal, change: &Change) -> Result<bool, StepError> {
+/// Makes a change, written down before it is made; one that this host cannot have is written down as that.
+pub(crate) fn make(host: &Host, journal: &mut Journal, change: &Change) -> Result<(), StepError> {
     let setting = Setting::new(&change.target.key)?;
     let step = journal.state().next_step();
     let identity = setting.identity(host);
     journal.append(Record::Begun { step, change: change.clone(), identity })?;
     let Some(after) = &change.after else {
-        journal.append(Record::Skipped { step, reason: "it names no value".to_owned() })?;
-        return Ok(false);
+        return Ok(journal.append(Record::Skipped { step, reason: "it names no value".to_owned() })?);
     };
     match setting.write(host, after) {
         Ok(reads) => {
             let effective = setting.effective(host).ok().filter(|effective| *effective != reads);
-            journal.append(Record::Done { step, reads, effective })?;
-            Ok(true)
+            Ok(journal.append(Record::Done { step, reads, effective })?)
         }
         Err(error @ SettingError::Unchangeable { .. }) => {
-            journal.append(Record::Skipped { step, reason: error.to_string() })?;
-            Ok(false)
+            Ok(journal.append(Record::Skipped { step, reason: error.to_string() })?)
         }
         Err(error) => Err(error.into()),
     }

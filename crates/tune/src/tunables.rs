@@ -199,6 +199,14 @@ pub(crate) struct Context<'c> {
 }
 
 impl Context<'_> {
+    /// A look at each process that the host is for; where there is none it says so.
+    pub(crate) fn each_process(&self, look: fn(&Context<'_>, u32) -> Look) -> Vec<Look> {
+        if self.processes.is_empty() {
+            return vec![Look::not_applicable("", "no process was named, and no broker was found")];
+        }
+        self.processes.iter().map(|process| look(self, *process)).collect()
+    }
+
     /// A setting's value as a number; none where it cannot be read or is none.
     pub(crate) fn number(&self, setting: &str) -> Option<u64> {
         Setting::new(setting).ok()?.read(self.host).ok()?.parse().ok()

@@ -97,7 +97,7 @@ impl SocketTables {
     /// The TCP ports on which a process listens.
     fn listened(&mut self, root: &HostRoot, pid: u32) -> Vec<u16> {
         let Some(own) = sockets_of(root, pid) else { return Vec::new() };
-        let listens = |socket: &&TcpSocket| socket.listens && own.binary_search(&socket.inode).is_ok();
+        let listens = |socket: &&TcpSocket| socket.listens() && own.binary_search(&socket.inode).is_ok();
         self.of(root, pid).iter().filter(listens).map(|socket| socket.local.port()).collect()
     }
 
@@ -105,7 +105,9 @@ impl SocketTables {
     fn is_connected(&mut self, root: &HostRoot, pid: u32, ports: &BTreeSet<u16>) -> Option<bool> {
         let own = sockets_of(root, pid)?;
         let is_to_broker = |socket: &TcpSocket| {
-            !socket.listens && ports.contains(&socket.remote_port) && own.binary_search(&socket.inode).is_ok()
+            !socket.listens()
+                && ports.contains(&socket.remote.port())
+                && own.binary_search(&socket.inode).is_ok()
         };
         Some(self.of(root, pid).iter().any(is_to_broker))
     }

@@ -90,7 +90,7 @@ impl SocketQueues {
 /// A socket's number and its queues, where something is in one; those of a socket that listens are connections, not bytes.
 fn waiting(socket: &TcpSocket) -> Option<(u64, Queues)> {
     let queues = Queues { receive: socket.receive_queue, send: socket.send_queue };
-    (!socket.listens && queues != Queues::default()).then_some((socket.inode, queues))
+    (!socket.listens() && queues != Queues::default()).then_some((socket.inode, queues))
 }
 
 #[cfg(test)]

@@ -352,7 +352,7 @@ impl Applied {
 
     fn of(tree: &Tree, check: &HostCheck) -> Self {
         let host = tree.host();
-        let wanted = plan::Wanted { without_evidence: true, profile: Vec::new() };
+        let wanted = plan::Selection { without_evidence: true, profile: Vec::new() };
         let plan = plan::plan(&host, check, &wanted).unwrap();
         let changes: Vec<Change> = plan.changes.into_iter().map(|planned| planned.change).collect();
         let folder = folder();

@@ -2,6 +2,7 @@
 
 use super::SettingError;
 use crate::host::Host;
+use plumb_model::setting_name::kernel_file;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -17,18 +18,7 @@ pub(super) struct KernelFile {
 impl KernelFile {
     /// From a sysctl name, or a path under /proc/sys or /sys.
     pub(super) fn new(name: &str) -> Option<Self> {
-        let path = match name.strip_prefix('/') {
-            Some(_) => name.to_owned(),
-            // As sysctl does it: a dot inside of a part (an interface eth0.5) is written as a slash.
-            None => {
-                let swap = |c| match c {
-                    '.' => '/',
-                    '/' => '.',
-                    c => c,
-                };
-                format!("/proc/sys/{}", name.chars().map(swap).collect::<String>())
-            }
-        };
+        let path = kernel_file(name);
         let below = ["/proc/sys/", "/sys/"].iter().any(|top| path.len() > top.len() && path.starts_with(top));
         let plain = path.split('/').skip(1).all(|part| !part.is_empty() && part != "." && part != "..");
         let named = below && plain && !path.chars().any(|c| c.is_control() || c.is_whitespace());

@@ -5,6 +5,7 @@
 
 use super::SettingError;
 use crate::host::Host;
+use plumb_model::setting_name::InterruptName;
 use std::io;
 use std::path::PathBuf;
 
@@ -18,18 +19,10 @@ pub(super) struct Interrupt {
 }
 
 impl Interrupt {
-    /// From `device:name`. A device's address has colons; a name has none before its first letter that follows a dot or blank.
+    /// From `device:name`.
     pub(super) fn new(rest: &str) -> Option<Self> {
-        // `0000:3b:00.0:eth0-TxRx-3`: an address of PCI has three parts with two colons; any other device has no colon.
-        let colons: Vec<usize> = rest.match_indices(':').map(|(at, _)| at).collect();
-        let is_pci = rest
-            .split(':')
-            .next()
-            .is_some_and(|domain| domain.len() >= 4 && domain.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        let at = *colons.get(if is_pci { 2 } else { 0 })?;
-        let (device, name) = (&rest[..at], &rest[at + 1..]);
-        let plain =
-            |text: &str| !text.is_empty() && !text.contains('/') && !text.chars().any(char::is_control);
+        let InterruptName { device, name } = InterruptName::new(rest)?;
+        let plain = |text: &str| !text.contains('/') && !text.chars().any(char::is_control);
         (plain(device) && plain(name)).then(|| Interrupt { device: device.to_owned(), name: name.to_owned() })
     }
 
@@ -177,17 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_not_on_pci_has_a_plain_name() {
-        let parts = |text| Interrupt::new(text).map(|interrupt| (interrupt.device, interrupt.name));
-        assert_eq!(
-            parts("virtio1:virtio1-input.0"),
-            Some(("virtio1".to_owned(), "virtio1-input.0".to_owned()))
-        );
-        assert_eq!(
-            parts("0000:00:05.0:mlx5_comp3@pci:0000:00:05.0"),
-            Some(("0000:00:05.0".to_owned(), "mlx5_comp3@pci:0000:00:05.0".to_owned()))
-        );
-        assert_eq!(parts("virtio1"), None);
-        assert_eq!(parts("a:../b"), None);
+    fn a_name_that_leads_out_of_its_directory_is_none() {
+        assert_eq!(Interrupt::new("a:../b"), None);
     }
 }

@@ -18,10 +18,7 @@ pub(super) const TUNABLE: Tunable = Tunable {
 const ENOUGH: u64 = 100_000;
 
 fn look(context: &Context<'_>) -> Vec<Look> {
-    if context.processes.is_empty() {
-        return vec![Look::not_applicable("", "no process was named, and no broker was found")];
-    }
-    context.processes.iter().map(|process| of_process(context, *process)).collect()
+    context.each_process(of_process)
 }
 
 fn of_process(context: &Context<'_>, process: u32) -> Look {

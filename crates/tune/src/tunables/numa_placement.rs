@@ -19,10 +19,7 @@ fn look(context: &Context<'_>) -> Vec<Look> {
     if nodes(context).len() < 2 {
         return vec![Look::not_applicable("", "this host has one memory node, so that no memory is far")];
     }
-    if context.processes.is_empty() {
-        return vec![Look::not_applicable("", "no process was named, and no broker was found")];
-    }
-    context.processes.iter().map(|process| of_process(context, *process)).collect()
+    context.each_process(of_process)
 }
 
 fn of_process(context: &Context<'_>, process: u32) -> Look {

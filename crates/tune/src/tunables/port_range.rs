@@ -9,8 +9,9 @@ use super::{Advice, Context, Look, Tunable};
 use crate::window::level;
 use plumb_model::check::{Evidence, Risk, Role, Status};
 use plumb_model::figure;
+use plumb_observe::{TcpSocket, tcp_sockets};
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 pub(super) const TUNABLE: Tunable = Tunable {
     id: "port-range",
@@ -26,17 +27,9 @@ const REUSE: &str = "net.ipv4.tcp_tw_reuse";
 /// States in the kernel's tables (include/net/tcp_states.h): those in which a connection keeps its port.
 const KEEPS: [u8; 8] = [0x01, 0x02, 0x04, 0x05, TIME_WAIT, 0x08, 0x09, 0x0B];
 const TIME_WAIT: u8 = 0x06;
-const LISTEN: u8 = 0x0A;
 /// The lowest port that the range is widened to: most services listen below. Ours.
 const LOWEST: u64 = 10_240;
 const HIGHEST: u64 = 65_535;
-
-/// A socket of the kernel's tables.
-struct Socket {
-    local: SocketAddr,
-    remote: SocketAddr,
-    state: u8,
-}
 
 /// The destination to which most ports of the range are taken.
 struct Fullest {
@@ -58,7 +51,7 @@ fn look(context: &Context<'_>) -> Vec<Look> {
     let [first, last] = numbers[..] else {
         return vec![Look::unknown("ports", format!("{RANGE} is {value:?}: expected two numbers"))];
     };
-    let Some(sockets) = sockets(context) else {
+    let Some(sockets) = tcp_sockets(context.host.root(), "/proc/net") else {
         return vec![Look::unknown(
             "ports",
             "/proc/net/tcp cannot be read, so that nobody knows how many ports are taken",
@@ -66,13 +59,13 @@ fn look(context: &Context<'_>) -> Vec<Look> {
     };
     let listening: BTreeSet<u64> = sockets
         .iter()
-        .filter(|socket| socket.state == LISTEN)
+        .filter(|socket| socket.listens())
         .map(|socket| u64::from(socket.local.port()))
         .collect();
     let range = |port: u64| (first..=last).contains(&port);
     let kept_free = reserved(context).into_iter().filter(|port| range(*port)).count() as u64;
     let ports = (last.saturating_sub(first) + 1).saturating_sub(kept_free);
-    let is_own = |socket: &&Socket| {
+    let is_own = |socket: &&TcpSocket| {
         let port = u64::from(socket.local.port());
         KEEPS.contains(&socket.state) && range(port) && !listening.contains(&port)
     };
@@ -162,15 +155,20 @@ fn full(
 }
 
 /// Of all destinations the one to which most ports of one local address are taken.
-fn fullest<'s>(sockets: impl Iterator<Item = &'s Socket>) -> Option<Fullest> {
+fn fullest<'s>(sockets: impl Iterator<Item = &'s TcpSocket>) -> Option<Fullest> {
     let mut by_way: BTreeMap<(IpAddr, SocketAddr), (u64, u64)> = BTreeMap::new();
     for socket in sockets {
-        let (taken, at_rest) = by_way.entry((socket.local.ip(), socket.remote)).or_default();
+        let (taken, at_rest) = by_way.entry((socket.local.ip(), plain(socket.remote))).or_default();
         *taken += 1;
         *at_rest += u64::from(socket.state == TIME_WAIT);
     }
     let ((_, remote), (taken, at_rest)) = by_way.into_iter().max_by_key(|(_, (taken, _))| *taken)?;
     Some(Fullest { remote, taken, at_rest })
+}
+
+/// An IPv4 address within IPv6 is the same way as itself.
+fn plain(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
 /// Ports that the kernel gives to nobody: `8080,9000-9010`.
@@ -181,38 +179,6 @@ fn reserved(context: &Context<'_>) -> BTreeSet<u64> {
         Some(u64::from(first.parse::<u16>().ok()?)..=u64::from(last.parse::<u16>().ok()?))
     };
     text.split(',').filter_map(range).flatten().collect()
-}
-
-/// The sockets of both tables; none where there is no table.
-fn sockets(context: &Context<'_>) -> Option<Vec<Socket>> {
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|file| context.host.root().read(file).ok());
-    if tables.iter().flatten().all(|text| text.trim().is_empty()) {
-        return None;
-    }
-    Some(tables.iter().flatten().flat_map(|text| text.lines().filter_map(socket)).collect())
-}
-
-/// `0: 00000000:2384 00000000:0000 0A ...` (proc_net_tcp(5))
-fn socket(line: &str) -> Option<Socket> {
-    let mut words = line.split_ascii_whitespace().skip(1);
-    let (local, remote) = (address(words.next()?)?, address(words.next()?)?);
-    Some(Socket { local, remote, state: u8::from_str_radix(words.next()?, 16).ok()? })
-}
-
-/// Words of the address in the machine's byte order, then the port. An IPv4 address within IPv6 is the same way as itself.
-fn address(text: &str) -> Option<SocketAddr> {
-    let (address, port) = text.split_once(':')?;
-    let words = address
-        .as_bytes()
-        .chunks(8)
-        .map(|word| u32::from_str_radix(std::str::from_utf8(word).ok()?, 16).ok());
-    let bytes: Vec<u8> =
-        words.collect::<Option<Vec<u32>>>()?.into_iter().flat_map(u32::to_ne_bytes).collect();
-    let ip = match <[u8; 4]>::try_from(bytes.as_slice()) {
-        Ok(bytes) => IpAddr::V4(Ipv4Addr::from(bytes)),
-        Err(_) => Ipv6Addr::from(<[u8; 16]>::try_from(bytes.as_slice()).ok()?).to_canonical(),
-    };
-    Some(SocketAddr::new(ip, u16::from_str_radix(port, 16).ok()?))
 }
 
 #[cfg(test)]
@@ -227,7 +193,11 @@ mod tests {
     /// A row of the table: 10.0.0.1 at a local port, to 10.0.0.2 at a remote one.
     fn row(local: u16, remote: u16, state: &str) -> String {
         let address = |last: u8| format!("{:08X}", u32::from_ne_bytes([10, 0, 0, last]));
-        format!("   0: {}:{local:04X} {}:{remote:04X} {state} 0\n", address(1), address(2))
+        format!(
+            "   0: {}:{local:04X} {}:{remote:04X} {state} 00000000:00000000 00:00000000 00000000 0 0 0 1\n",
+            address(1),
+            address(2)
+        )
     }
 
     fn host(rows: impl Iterator<Item = String>) -> Recorded {

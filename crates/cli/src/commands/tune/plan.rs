@@ -11,7 +11,7 @@ use plumb_model::change::Assignment;
 use plumb_model::units::Nanos;
 use plumb_report::host::plan::sheet;
 use plumb_report::sheet::text;
-use plumb_tune::plan::{PROFILE, Wanted};
+use plumb_tune::plan::{PROFILE, Selection};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -35,8 +35,8 @@ pub(super) fn plan(arguments: &PlanArgs) -> Result<End> {
         host.window = Nanos(0);
     }
     let found = check::look(&host)?;
-    let wanted = Wanted { without_evidence: arguments.without_evidence, profile };
-    let mut plan = plumb_tune::plan::plan(&check::this_host(&arguments.host)?, &found, &wanted)?;
+    let selection = Selection { without_evidence: arguments.without_evidence, profile };
+    let mut plan = plumb_tune::plan::plan(&check::this_host(&arguments.host)?, &found, &selection)?;
     plan.bootstrap = arguments.host.bootstrap.clone();
     let document = json(&plan)?;
     if let Some(file) = &arguments.out {

@@ -167,6 +167,8 @@ fn spoil(path: &mut ObservedPath, figures: &mut Figures) {
         figures.spoil_count(&mut host.counters.cpu.steal_ns);
         figures.spoil_count(&mut host.tcp.sent_segments);
         figures.spoil_count(&mut host.tcp.retransmitted);
+        figures.spoil(&mut host.tcp.send_buffer_limited_share);
+        figures.spoil(&mut host.tcp.receive_window_limited_share);
         for disk in &mut host.counters.disks {
             figures.spoil_count(&mut disk.written_bytes);
             figures.spoil_count(&mut disk.writes);

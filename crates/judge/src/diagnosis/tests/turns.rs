@@ -152,3 +152,20 @@ fn a_stopped_follower_is_the_root_and_the_followers_that_are_waited_for_the_cons
     assert_eq!(supported(&stopped)[..2], ["process-stopped", "slow-follower"]);
     assert_eq!(supported(&injected("slow-follower")), ["slow-follower"]);
 }
+
+#[test]
+fn senders_that_wait_for_their_own_buffer_are_told_by_what_the_kernel_counted() {
+    let limited = |share: Option<f64>, lost: u64| {
+        of(|path| {
+            let tcp = &mut host(path).tcp;
+            tcp.send_buffer_limited_share = share;
+            (tcp.sent_segments, tcp.retransmitted) = (Some(100_000), Some(lost));
+            wait(path, |waits| (waits.unexplained, waits.client_send) = (70.0, 30.0));
+        })
+    };
+    assert!(supported(&limited(Some(0.6), 0)).contains(&"socket-buffers-small"));
+    assert!(!supported(&limited(Some(0.05), 0)).contains(&"socket-buffers-small"));
+    assert!(!supported(&limited(None, 0)).contains(&"socket-buffers-small"));
+    // Lost packets make a buffer full, too.
+    assert!(!supported(&limited(Some(0.6), 5_000)).contains(&"socket-buffers-small"));
+}

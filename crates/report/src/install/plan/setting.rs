@@ -3,6 +3,8 @@
 //! A plan may come from anywhere, and its files are run by root. So names have the letters that the kernel's own names have and no others,
 //! and values are one line of printable ASCII; a format that gives more letters a meaning takes fewer ([`is_plain`]).
 
+use plumb_model::setting_name::{InterruptName, kernel_file};
+
 /// Bytes of an interface's name, at most (`IFNAMSIZ` without the end).
 const INTERFACE_BYTES_MAX: usize = 15;
 
@@ -139,16 +141,10 @@ fn kind(name: &str, value: &str) -> Result<Kind, &'static str> {
             Ok(Kind::Driver { interface: interface.to_owned(), group: group_of(group, value)? })
         }
         Some(("irq", rest)) => {
-            let parts: Vec<&str> = rest.split(':').collect();
-            let is_pci = parts[0].len() >= 4 && parts[0].bytes().all(|byte| byte.is_ascii_hexdigit());
-            let of_device = if is_pci { 3 } else { 1 };
-            if parts.len() <= of_device {
-                return Err(unknown);
-            }
-            let (device, name) = (parts[..of_device].join(":"), parts[of_device..].join(":"));
+            let InterruptName { device, name } = InterruptName::new(rest).ok_or(unknown)?;
             let is_list = value.chars().all(|c| c.is_ascii_digit() || ",-".contains(c));
-            match is_word(&device, ".:_@-") && is_word(&name, ".:_@,+-") && is_list {
-                true => Ok(Kind::Interrupt { device, name }),
+            match is_word(device, ".:_@-") && is_word(name, ".:_@,+-") && is_list {
+                true => Ok(Kind::Interrupt { device: device.to_owned(), name: name.to_owned() }),
                 false => Err("its device, name or processors have characters that are not safe in all files"),
             }
         }
@@ -174,18 +170,7 @@ fn kind(name: &str, value: &str) -> Result<Kind, &'static str> {
 }
 
 fn file(name: &str) -> Result<Kind, &'static str> {
-    let path = match name.strip_prefix('/') {
-        Some(_) => name.to_owned(),
-        // As sysctl does it: a dot inside of a part (an interface eth0.5) is written as a slash.
-        None => {
-            let swap = |c| match c {
-                '.' => '/',
-                '/' => '.',
-                c => c,
-            };
-            format!("/proc/sys/{}", name.chars().map(swap).collect::<String>())
-        }
-    };
+    let path = kernel_file(name);
     // A name that starts with a minus is an order to sysctl and to tmpfiles.
     let is_part = |part: &str| is_word(part, "._@:+~,-") && part != "." && part != "..";
     if !path.split('/').skip(1).all(is_part) {
