@@ -47,11 +47,20 @@ pub(crate) fn now(check: &SettingCheck) -> String {
     }
 }
 
-/// A sentence with a capital and a full stop.
+/// A setting in a sentence or two: what it is, what is usual, why.
+pub(crate) fn told(check: &SettingCheck) -> String {
+    let usual = check.recommended.as_ref().map(|usual| format!(", usual {usual}")).unwrap_or_default();
+    format!("{}: {}{usual}. {}", name(&check.id, &check.target), now(check), sentence(&check.reason))
+}
+
+/// A sentence with a capital and a full stop. A name that comes first (`vm.swappiness`, `/proc/net/tcp`) stays as it is written.
 pub(crate) fn sentence(words: &str) -> String {
-    let mut letters = words.trim().trim_end_matches('.').chars();
+    let words = words.trim().trim_end_matches('.');
+    let is_name = words.split(' ').next().is_some_and(|first| first.contains(['.', '_', '/', '`']));
+    let mut letters = words.chars();
     match letters.next() {
-        Some(first) => format!("{}{}.", first.to_uppercase(), letters.as_str()),
+        Some(first) if !is_name => format!("{}{}.", first.to_uppercase(), letters.as_str()),
+        Some(_) => format!("{words}."),
         None => String::new(),
     }
 }
@@ -88,4 +97,30 @@ fn ranges(numbers: &[u32]) -> String {
         if first == last { first.to_string() } else { format!("{first}-{last}") }
     };
     parts.iter().map(part).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_begins_with_a_capital_unless_a_name_begins_it() {
+        assert_eq!(sentence("the clock follows nobody"), "The clock follows nobody.");
+        assert_eq!(sentence("vm.swappiness is 60."), "vm.swappiness is 60.");
+        assert_eq!(sentence("/proc/net/tcp cannot be read"), "/proc/net/tcp cannot be read.");
+        assert_eq!(sentence(" "), "");
+    }
+
+    #[test]
+    fn a_counter_grew_a_level_is_and_a_share_is_over_its_time() {
+        let of = |unit: &str, over_s| Evidence {
+            counter: "c".to_owned(),
+            amount: 1200.0,
+            unit: unit.to_owned(),
+            over_s,
+        };
+        assert_eq!(evidence(&of("packets", Some(10.0))), "c grew by 1,200 packets in 10.0 s");
+        assert_eq!(evidence(&of("ports", None)), "c: 1,200 ports");
+        assert_eq!(evidence(&of("%", Some(10.0))), "c: 1,200 % over 10.0 s");
+    }
 }

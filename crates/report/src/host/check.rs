@@ -1,6 +1,6 @@
 //! What a check of a host found, for people: what hurts first, then what is merely unusual.
 
-use super::{cpu_rows, evidence, evidence_list, name, now, sentence};
+use super::{cpu_rows, evidence, evidence_list, name, now, sentence, told};
 use crate::sheet::{Column, Section, Sheet};
 use plumb_model::check::{HostCheck, LayerLoss, SettingCheck, Status};
 use plumb_model::figure::{counted, time};
@@ -89,11 +89,7 @@ fn settings(
     meaning: &str,
     is_shown: impl Fn(&&SettingCheck) -> bool,
 ) -> Option<Section> {
-    let words = |check: &SettingCheck| {
-        let usual = check.recommended.as_ref().map(|usual| format!(", usual {usual}")).unwrap_or_default();
-        format!("{}: {}{usual}. {}", name(&check.id, &check.target), now(check), sentence(&check.reason))
-    };
-    let sentences: Vec<String> = check.checks.iter().filter(is_shown).map(words).collect();
+    let sentences: Vec<String> = check.checks.iter().filter(is_shown).map(told).collect();
     (!sentences.is_empty()).then(|| Section::sentences(heading, meaning, sentences))
 }
 

@@ -1,8 +1,8 @@
 //! A plan of changes for people: each with its way back, what it may interrupt, and why; and what is left out.
 
-use super::{cpu_rows, evidence_list, name, now, sentence};
+use super::{cpu_rows, evidence_list, sentence, told};
 use crate::sheet::{Column, Section, Sheet};
-use plumb_model::check::{PlannedChange, Risk, SettingCheck, TunePlan};
+use plumb_model::check::{PlannedChange, Risk, SettingCheck, Status, TunePlan};
 use plumb_model::figure::ABSENT;
 
 /// The whole sheet. `file`: where the plan was written, for the command that makes its changes.
@@ -21,13 +21,15 @@ pub fn sheet(plan: &TunePlan, file: Option<&str>) -> Sheet {
         sections.push(Section::table("Changes", "in this order; put back in the reverse one", columns, rows));
         sections.push(Section::sentences("Why", "", plan.changes.iter().map(why).collect()));
     }
-    if !plan.left_out.is_empty() {
-        let row = |check: &SettingCheck| {
-            let why = format!("{}. {}", check.status.words(), sentence(&check.reason));
-            vec![name(&check.id, &check.target), now(check), sentence(&why)]
-        };
-        let columns = [Column::text(""), Column::text("now"), Column::text("why")];
-        sections.push(Section::table("Left out", "", columns, plan.left_out.iter().map(row).collect()));
+    let is_shown = |check: &&SettingCheck| check.status != Status::NoEvidence || check.recommended.is_some();
+    let words = |check: &SettingCheck| format!("{} ({})", told(check), check.status.words());
+    let left_out: Vec<String> = plan.left_out.iter().filter(is_shown).map(words).collect();
+    if !left_out.is_empty() {
+        sections.push(Section::sentences(
+            "Left out",
+            "--without-evidence plans those without evidence, too",
+            left_out,
+        ));
     }
     if plan.cpus.len() > 1 {
         let columns = [

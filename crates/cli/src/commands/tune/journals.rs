@@ -292,7 +292,9 @@ fn is_unconfirmed(state: &JournalState) -> bool {
 fn state_words(state: &JournalState, places: &Places) -> &'static str {
     match (state.reverted.is_some(), state.reverting) {
         (true, Some(cause)) => cause_words(cause),
-        (_, Some(_)) => "put back, but it is not written down that all of it was: plumb tune revert looks again",
+        (_, Some(_)) => {
+            "put back, but it is not written down that all of it was: plumb tune revert looks again"
+        }
         (_, None) if is_unconfirmed(state) => "made, waits to be confirmed",
         (_, None) if state.confirmed.is_some() => "made and confirmed",
         (_, None) if state.applied.is_some() => "made",
