@@ -16,6 +16,7 @@ pub(crate) use compat::{
 pub(crate) mod observe;
 pub(crate) mod probe;
 pub(crate) mod result;
+pub(crate) mod search;
 pub(crate) mod size;
 pub(crate) mod trial;
 pub(crate) mod tune;
@@ -97,6 +98,8 @@ pub(crate) enum Command {
     Size(Box<size::SizeArgs>),
     /// What one resource of this host can do at most.
     Probe(Box<probe::ProbeArgs>),
+    /// Find the settings that serve a scenario best, and prove them against what you have.
+    Search(Box<search::SearchArgs>),
     /// Prove that a change helped: arms held against each other, with a verdict.
     Trial(Box<trial::TrialArgs>),
     /// What two single runs, or two watched paths, show side by side, and what they cannot.

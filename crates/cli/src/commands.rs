@@ -16,6 +16,7 @@ mod probe;
 mod property;
 mod report;
 mod run;
+mod search;
 pub(crate) mod size;
 mod throughput;
 mod trial;
@@ -83,6 +84,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<End> {
         Command::Tune(arguments) => tune::tune(&arguments.command),
         Command::Size(arguments) => size::size(arguments),
         Command::Probe(arguments) => probe::probe(arguments),
+        Command::Search(arguments) => search::search(arguments),
         Command::Trial(arguments) => trial::trial(arguments),
         Command::Compare(arguments) => compare::compare(arguments),
         Command::Report(arguments) => report::report(arguments),

@@ -12,9 +12,10 @@ use plumb_model::diagnosis::{Diagnosis, DiagnosisVerdict};
 use plumb_model::fleet::FleetResult;
 use plumb_model::observed::{ObservedPath, PathKind, profile_file};
 use plumb_model::probe::{ProbeKind, SCHEMA_VERSION};
+use plumb_model::search_report::{SearchOutcome, SearchReport};
 use plumb_model::verdict::Verdict;
 use plumb_report::sheet::{self, Sheet};
-use plumb_report::{fleet, host, path, probe};
+use plumb_report::{fleet, host, path, probe, search};
 use plumb_session::run_dir::{DOCUMENT as RUN, RunDirError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -31,6 +32,7 @@ pub(crate) enum ResultKind {
     Fleet,
     Path,
     Check,
+    Search,
 }
 
 /// A result in every form in which it is shown.
@@ -56,8 +58,14 @@ pub(crate) struct Beside {
 }
 
 impl ResultKind {
-    const ALL: [ResultKind; 5] =
-        [ResultKind::Probe, ResultKind::Size, ResultKind::Fleet, ResultKind::Path, ResultKind::Check];
+    const ALL: [ResultKind; 6] = [
+        ResultKind::Probe,
+        ResultKind::Size,
+        ResultKind::Fleet,
+        ResultKind::Path,
+        ResultKind::Check,
+        ResultKind::Search,
+    ];
 
     /// Name of its document.
     fn document(self) -> &'static str {
@@ -67,6 +75,7 @@ impl ResultKind {
             ResultKind::Fleet => "fleet.json",
             ResultKind::Path => "path.json",
             ResultKind::Check => "check.json",
+            ResultKind::Search => "search.json",
         }
     }
 }
@@ -81,6 +90,13 @@ impl Shown {
             beside: Vec::new(),
             found: !sheet.findings.is_empty(),
         })
+    }
+
+    /// The answer of a search for settings.
+    pub(crate) fn search(report: &SearchReport) -> Result<Self> {
+        let found =
+            !matches!(report.outcome, SearchOutcome::Better | SearchOutcome::AsGood | SearchOutcome::ToProve);
+        Ok(Shown { found, ..Shown::sheet(report, &search::sheet(report), "search")? })
     }
 
     /// A trial on a fleet, whose page has charts.
@@ -256,6 +272,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Shown>> {
             Shown::sheet(&sizing, &crate::commands::size::sheet::sheet(&sizing), "size")?
         }
         ResultKind::Fleet => Shown::fleet(&parse(&document, &text)?)?,
+        ResultKind::Search => Shown::search(&parse(&document, &text)?)?,
         ResultKind::Path => Shown::path(&parse_path(&document, &text)?)?,
         ResultKind::Check => {
             let check = parse_check(&document, &text)?;

@@ -27,6 +27,60 @@ pub(crate) enum Value {
 /// A file that is one object.
 pub(crate) struct Object(pub(crate) Entries);
 
+impl Value {
+    /// As a file.
+    pub(crate) fn to_yaml(&self) -> String {
+        let mut out = String::new();
+        write_block(self, 0, &mut out);
+        out
+    }
+}
+
+/// The lines of a value at a depth; a value that fits behind its key has none.
+fn write_block(value: &Value, depth: usize, out: &mut String) {
+    let indent = "  ".repeat(depth);
+    match value {
+        Value::Map(entries) => {
+            for (key, value) in entries {
+                out.push_str(&format!("{indent}{}:", scalar(&key.name)));
+                write_behind(value, depth, out);
+            }
+        }
+        Value::List(items) => {
+            for item in items {
+                out.push_str(&format!("{indent}-"));
+                write_behind(item, depth, out);
+            }
+        }
+        Value::Nothing | Value::Scalar(_) => write_behind(value, depth, out),
+    }
+}
+
+/// A value behind its key or dash.
+fn write_behind(value: &Value, depth: usize, out: &mut String) {
+    match value {
+        Value::Nothing => out.push('\n'),
+        Value::Scalar(text) => out.push_str(&format!(" {}\n", scalar(text))),
+        Value::Map(entries) if entries.is_empty() => out.push_str(" {}\n"),
+        Value::List(items) if items.is_empty() => out.push_str(" []\n"),
+        Value::Map(_) | Value::List(_) => {
+            out.push('\n');
+            write_block(value, depth + 1, out);
+        }
+    }
+}
+
+/// A text as it is where every reader takes it for that text, else in quotes.
+fn scalar(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/%+ ".contains(c);
+    let begins_plain = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '/');
+    let is_edged = text.starts_with(' ') || text.ends_with(' ');
+    match begins_plain && !is_edged && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => serde_json::Value::from(text).to_string(),
+    }
+}
+
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -118,5 +172,33 @@ impl<'de> Deserialize<'de> for Value {
             }
         }
         deserializer.deserialize_any(Reader)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_written_reads_as_the_same_tree() {
+        let text = "a: {b: [1, x y, \"p99<20ms\"], 'c: d': null}\ne: []\nf: {}\ng:\n- {h: '', i: \"#\"}\n- - 1\n  - \" z\"\n";
+        let lines_forgotten = |text: &str| {
+            let mut tree: Value = serde_saphyr::from_str(text).unwrap();
+            forget_lines(&mut tree);
+            tree
+        };
+        let tree = lines_forgotten(text);
+        assert_eq!(lines_forgotten(&tree.to_yaml()), tree, "{}", tree.to_yaml());
+    }
+
+    fn forget_lines(value: &mut Value) {
+        match value {
+            Value::Map(entries) => entries.iter_mut().for_each(|(key, value)| {
+                key.line = 0;
+                forget_lines(value);
+            }),
+            Value::List(items) => items.iter_mut().for_each(forget_lines),
+            Value::Nothing | Value::Scalar(_) => {}
+        }
     }
 }

@@ -52,6 +52,7 @@ pub(crate) fn healthy() -> RunDocument {
         sweeps: Vec::new(),
         queues: Vec::new(),
         trial: None,
+        settings_search: None,
         winners: Vec::new(),
         reference: None,
         instrument: Instrument {
@@ -97,6 +98,7 @@ pub(crate) fn healthy() -> RunDocument {
             twin: 0,
             goal: None,
             trial: None,
+            settings_search: None,
             origins: BTreeMap::new(),
         },
     }

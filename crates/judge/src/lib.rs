@@ -5,6 +5,7 @@
 //!
 //! Not here: measuring, arithmetic on samples (the `stats` crate), and how a finding looks (the `report` crate).
 
+pub mod best;
 pub mod capacity;
 pub mod compare;
 mod comparison;
@@ -22,6 +23,7 @@ mod row;
 mod rule;
 mod rules;
 pub mod search;
+pub mod settings_search;
 mod setup;
 pub mod stages;
 mod stall;

@@ -31,6 +31,7 @@ mod values;
 mod verdict;
 mod verdicts;
 
+pub use metric::metric_value;
 pub use stopping::decided;
 pub use unit::{Unit, comparisons, deciding_level};
 

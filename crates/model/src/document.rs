@@ -15,6 +15,7 @@ pub use crate::outcome::RunState;
 use crate::plan::{Driver, Plan, Properties};
 use crate::queue::QueueResult;
 use crate::search::SearchResult;
+use crate::settings_search::SettingsSearchResult;
 use crate::sweep::SweepResult;
 use crate::trial::TrialResult;
 use crate::winner::Winner;
@@ -54,6 +55,9 @@ pub struct RunDocument {
     /// The result of the trial, where the plan is one.
     #[serde(default)]
     pub trial: Option<TrialResult>,
+    /// The course of the search for settings, where the plan is one.
+    #[serde(default)]
+    pub settings_search: Option<SettingsSearchResult>,
     /// Settings that came out ahead of what they were held against; empty where none did.
     #[serde(default)]
     pub winners: Vec<Winner>,

@@ -7,6 +7,7 @@
 //! How a figure is written is [`figure`]'s alone.
 //! Not here: input and output, clocks, threads, arithmetic on samples. Read [`document`] next.
 
+pub mod best;
 pub mod change;
 pub mod check;
 pub mod compare;
@@ -34,10 +35,13 @@ pub mod resolve;
 pub mod scenario;
 pub mod scenario_settings;
 pub mod search;
+pub mod search_report;
 pub mod secret;
 pub mod setting_name;
+pub mod settings_search;
 pub mod sweep;
 pub mod trial;
+pub mod tunable;
 pub mod units;
 pub mod verdict;
 pub mod winner;

@@ -18,6 +18,7 @@ pub const METRIC_NAMES: &[&str] = &[
     "throughput.received_per_s",
     "cpu.client_per_message",
     "cpu.broker_per_message",
+    "cpu.per_message",
     "drain_s",
 ];
 

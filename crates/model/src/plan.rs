@@ -9,6 +9,7 @@ pub use load::{
     Keys, Length, LoadPlan, Mode, Payload, Purpose, RateStep, STAMP_HEADER, Schedule, SizePlan, WeightedSize,
 };
 
+use crate::settings_search::SettingsSearch;
 use crate::trial::TrialPlan;
 use crate::units::Nanos;
 use schemars::JsonSchema;
@@ -50,6 +51,9 @@ pub struct Plan {
     /// The steps that are arms of a trial; none in a plain run.
     #[serde(default)]
     pub trial: Option<TrialPlan>,
+    /// The search for the best settings of the one step; none in a run of settings as they are.
+    #[serde(default)]
+    pub settings_search: Option<SettingsSearch>,
     /// The origin of each value, by its path (`steps.0.load.rate_per_s`).
     pub origins: BTreeMap<String, Origin>,
 }

@@ -14,6 +14,7 @@ mod log_dirs;
 mod log_dirs_used;
 mod pace;
 mod properties;
+mod search;
 mod secrets;
 mod sweep;
 mod topic;
@@ -96,18 +97,25 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
         true => Some(trial::plan(scenario, &cluster, &mut steps, &mut trail)?),
         false => None,
     };
-    let goal = goal::goal(scenario.goal, &steps, &mut trail)?;
+    let settings_search = search::search(scenario, &mut steps, &mut trail)?;
+    let goal = goal::goal("goal", scenario.goal, &steps, &mut trail)?;
     // Latency is what a run is about, unless some step has none.
     let about_latency = goal.is_none() && steps.iter().all(|step| !step.load.saturating());
-    let twin_of_own = if own_metrics || !about_latency || is_trial { 0 } else { TWIN_MESSAGES };
+    let twin_of_own = if own_metrics || !about_latency || is_trial || settings_search.is_some() {
+        0
+    } else {
+        TWIN_MESSAGES
+    };
     let default_name = match about_latency {
         _ if is_trial => "trial",
+        _ if settings_search.is_some() => "search",
         true => "latency",
         false => "throughput",
     };
-    let blocks = match &trial {
-        Some((pairs, _)) => *pairs,
-        None => trail.scenario("blocks", scenario.blocks, || match goal {
+    let blocks = match (&trial, &settings_search) {
+        (Some((pairs, _)), _) => *pairs,
+        (None, Some(search)) => search.budget,
+        (None, None) => trail.scenario("blocks", scenario.blocks, || match goal {
             Some(_) => CONFIRMING_RUNS,
             None => default_blocks(&steps),
         }),
@@ -131,6 +139,7 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
         twin: trail.scenario("twin", scenario.twin, || twin_of_own),
         goal,
         trial: trial.map(|(_, trial)| trial),
+        settings_search,
         reference: trail.scenario("reference", scenario.reference.clone().map(Some), || None),
         cluster,
         steps,

@@ -7,6 +7,7 @@ mod cluster;
 mod goal;
 mod one_or_many;
 mod scalar;
+mod search;
 mod size;
 mod trial;
 
@@ -15,6 +16,7 @@ pub use cluster::{ClusterWords, LabWords, LogDirsWords};
 pub use goal::GoalWords;
 pub use one_or_many::OneOrMany;
 pub use scalar::Scalar;
+pub use search::SearchWords;
 pub use size::SizeWords;
 pub use trial::{ArmLabWords, ArmWords, ArmsWords, MarginWords, TrialWords};
 
@@ -64,6 +66,8 @@ pub struct Scenario {
     pub arms: ArmsWords,
     /// The comparison of the arms.
     pub trial: Option<TrialWords>,
+    /// The search for the best settings: what `plumb search` makes as good as possible.
+    pub search: Option<SearchWords>,
 }
 
 /// One setting under test.

@@ -37,6 +37,7 @@ pub mod probe;
 mod queues;
 mod rates;
 pub mod rejudged;
+pub mod search;
 mod searches;
 pub mod sheet;
 mod short_blocks;

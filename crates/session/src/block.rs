@@ -4,6 +4,7 @@ use super::devices;
 use super::document::{DoneBlock, Record};
 use super::fold::StepFold;
 use super::readings::BlockReader;
+use super::settings_search::GiveUp;
 use super::slot::Slot;
 use super::space::Space;
 use super::target::Target;
@@ -18,6 +19,7 @@ use plumb_load::observation::Observation;
 use plumb_load::random::Random;
 use plumb_load::schedule::Share;
 use plumb_model::plan::{Mode, StepPlan, TopicPlan};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Time between two writings of the document while a block runs.
@@ -44,6 +46,8 @@ pub(super) struct Job {
     pub(super) topic: String,
     /// True if the topic is the block's alone, and is deleted with it.
     pub(super) own_topic: bool,
+    /// The latency at which it ends before its time.
+    pub(super) give_up: Option<GiveUp>,
 }
 
 /// The places that take the figures of a block.
@@ -123,6 +127,7 @@ pub(super) fn run(job: &Job, place: &mut Place<'_>) -> Result<bool> {
     let mut reader = BlockReader::begin(target);
     fold.begin_block(slot.round);
     let mut write_error = None;
+    let block_end = BlockEnd::default();
     let mut next_write = Instant::now() + WRITE_EVERY;
     let result = {
         let mut sink = |observation: Observation<'_>| match observation {
@@ -134,6 +139,11 @@ pub(super) fn run(job: &Job, place: &mut Place<'_>) -> Result<bool> {
                 context.tell(&Event::Second(part));
                 let mut keep = || -> Result<(), RunDirError> {
                     fold.take(part, dir)?;
+                    let is_due =
+                        |give_up: &&GiveUp| !part.warm_up && f64::from(part.second) >= give_up.after_s;
+                    if job.give_up.as_ref().filter(is_due).is_some_and(|give_up| give_up.is_hopeless(fold)) {
+                        block_end.end();
+                    }
                     let begun = Instant::now();
                     if job.shown && begun >= next_write {
                         record.in_progress(index, fold);
@@ -148,7 +158,11 @@ pub(super) fn run(job: &Job, place: &mut Place<'_>) -> Result<bool> {
                 }
             }
         };
-        block::run(&target.cluster, &spec, target.stop(), &mut sink)
+        match job.give_up {
+            None => block::run(&target.cluster, &spec, target.stop(), &mut sink),
+            Some(_) => block_end
+                .or_that_of(target.stop(), |stop| block::run(&target.cluster, &spec, stop, &mut sink)),
+        }
     };
     target.cluster.delete_group(&group);
     if let Some(error) = write_error {
@@ -178,4 +192,40 @@ pub(super) fn run(job: &Job, place: &mut Place<'_>) -> Result<bool> {
         target.delete(&job.topic);
     }
     Ok(true)
+}
+
+/// The end of a block before its time, of the block alone.
+#[derive(Debug, Default)]
+struct BlockEnd {
+    block: AtomicBool,
+    is_over: AtomicBool,
+}
+
+impl BlockEnd {
+    /// The longest that a block goes on after its run's stop.
+    const LATEST: Duration = Duration::from_millis(20);
+
+    fn end(&self) {
+        self.block.store(true, Ordering::Relaxed);
+    }
+
+    /// Runs a block with a stop that is the block's or the run's, whichever comes first.
+    fn or_that_of<T>(&self, run_stop: &AtomicBool, run: impl FnOnce(&AtomicBool) -> T) -> T {
+        struct Over<'a>(&'a AtomicBool);
+        impl Drop for Over<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !self.is_over.load(Ordering::Relaxed) && !self.block.load(Ordering::Relaxed) {
+                    self.block.fetch_or(run_stop.load(Ordering::Relaxed), Ordering::Relaxed);
+                    std::thread::sleep(Self::LATEST);
+                }
+            });
+            let _over = Over(&self.is_over);
+            run(&self.block)
+        })
+    }
 }

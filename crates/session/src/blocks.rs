@@ -1,7 +1,7 @@
 //! The loop over the blocks of a run, whoever decides which comes next: brokers started anew where the plan wants that, the
 //! changes of an arm around its blocks, the block, its figures in the document and on disk, and the events for watchers.
 
-use super::block::{self, Figures, Place};
+use super::block::{self, Figures, Job, Place};
 use super::next_block::{Apart, Ended, Outcome, Planned};
 use super::run::Run;
 use super::target::Target;
@@ -82,14 +82,21 @@ impl Run {
         let Conditions { spin_ns, broker_start } = conditions;
         let (space, context) = (&mut self.space, &self.context);
         let mut place = Place { figures, target, space, context, spin_ns, broker_start };
-        let measured = block::run(&job, &mut place)?;
+        let measured = match block::run(&job, &mut place) {
+            Ok(measured) => measured,
+            Err(error) => {
+                let outcome = self.order.failed(&job, error, &mut self.measured)?;
+                self.tell_tried(&job, &outcome);
+                return self.measured.write();
+            }
+        };
         // A block that was cut short is not done: a run that goes on runs it anew.
         let whole = measured && !place.figures.last_block_was_cut_short();
         let ended = Ended { apart, measured, stopped: self.context.is_stopped() };
         let outcome = self.order.ended(&job, ended, &mut self.measured);
         match &outcome {
             Outcome::Nothing => {}
-            Outcome::Tried(outcome) => self.context.tell(&Event::Tried { title: &job.title, outcome }),
+            Outcome::Tried(_) => self.tell_tried(&job, &outcome),
             Outcome::Block => {
                 if let Some(block) = self.measured.record.document.steps[step].blocks.last() {
                     let done = Event::BlockDone { title: &job.title, step, plan: &job.step, block };
@@ -101,6 +108,12 @@ impl Run {
             self.keep(step)?;
         }
         self.measured.write()
+    }
+
+    fn tell_tried(&self, job: &Job, outcome: &Outcome) {
+        if let Outcome::Tried(outcome) = outcome {
+            self.context.tell(&Event::Tried { title: &job.title, outcome });
+        }
     }
 
     /// Keeps a step as it is now, so that the run can go on from here.

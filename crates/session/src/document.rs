@@ -93,6 +93,7 @@ impl Record {
             sweeps: Vec::new(),
             queues: Vec::new(),
             trial: None,
+            settings_search: None,
             winners: Vec::new(),
             reference,
             instrument: Instrument::default(),
@@ -119,11 +120,11 @@ impl Record {
         record
     }
 
-    /// The document of one step at a rate of its own, apart from the run's: same run, host and cluster.
-    pub(super) fn scratch(&self, index: usize, rate_per_s: f64) -> Self {
+    /// The document of one step by itself, apart from the run's: same run, host and cluster.
+    pub(super) fn scratch(&self, step: StepPlan) -> Self {
         let mut document = self.document.clone();
-        let mut step = document.plan.steps.swap_remove(index);
-        step.load.rate_per_s = Some(rate_per_s);
+        document.plan.settings_search = None;
+        document.settings_search = None;
         document.plan.goal = None;
         // An arm by itself is no trial.
         document.plan.trial = None;

@@ -40,6 +40,7 @@ mod resumable;
 mod resume;
 mod run;
 mod search;
+mod settings_search;
 mod shortage;
 mod slot;
 mod space;

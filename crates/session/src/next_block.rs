@@ -9,7 +9,7 @@ use super::document::Record;
 use super::fold::StepFold;
 use super::measured::Measured;
 use crate::context::RunContext;
-use crate::error::Result;
+use crate::error::{Result, SessionError};
 use crate::run_dir::RunDir;
 
 /// Decides which block comes next.
@@ -20,8 +20,16 @@ pub(crate) trait NextBlock {
     /// The run's directory cannot be written.
     fn next(&mut self, measured: &mut Measured, context: &RunContext) -> Result<Option<Planned>>;
 
-    /// Takes back the block that [`NextBlock::next`] gave, once it is over. Not called where it ended with an error.
+    /// Takes back the block that [`NextBlock::next`] gave, once it is over. Not called where it ended with an error: see [`NextBlock::failed`].
     fn ended(&mut self, job: &Job, ended: Ended, measured: &mut Measured) -> Outcome;
+
+    /// Takes back the block where it ended with an error. An error that is the block's own is no end of the run.
+    ///
+    /// # Errors
+    /// The block's error, where the run cannot go on with it.
+    fn failed(&mut self, _: &Job, error: SessionError, _: &mut Measured) -> Result<Outcome> {
+        Err(error)
+    }
 
     /// The measurements apart from a step's figures that are kept beside it, to go on from.
     fn candidates(&self, step: usize, dir: &RunDir) -> Vec<CandidateCheckpoint>;

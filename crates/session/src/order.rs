@@ -57,6 +57,7 @@ impl NextBlock for DrawnOrder {
             title: title(plan, slot),
             topic: block::topic(step, slot, resumed),
             own_topic: block::has_own_topic(step),
+            give_up: None,
             step: step.clone(),
         };
         Ok(Some(Planned { job, apart: None }))

@@ -10,7 +10,7 @@ use super::fold::StepFold;
 use super::measured::Measured;
 use super::next_block::Apart;
 use super::resumable::{ResumeError, check, check_host};
-use super::search::{Candidate, candidate_stem};
+use super::search::{Candidate, at_rate, candidate_stem};
 use super::space::Space;
 use crate::arm_changes;
 use crate::context::RunContext;
@@ -104,7 +104,7 @@ fn run(
             let rate_per_s = candidate.rate_per_s;
             let stem = candidate_stem(index, &record.document.plan.steps[index], rate_per_s);
             let fold = StepFold::restore(level, stem, &candidate.fold, &candidate.result).map_err(damaged)?;
-            let mut scratch = record.scratch(index, rate_per_s);
+            let mut scratch = record.scratch(at_rate(&record.document.plan.steps[index], rate_per_s));
             scratch.spans = vec![candidate.span];
             scratch.replace(0, candidate.result);
             all.push(Candidate { rate_per_s, runs: Apart { record: scratch, fold } });

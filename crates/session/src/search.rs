@@ -34,6 +34,13 @@ const MOST_PER_S: f64 = 1e7;
 /// The lowest rate is the one at which a full-length run, or one of so long, has samples enough (ours).
 const LEAST_TRY_S: f64 = 5.0;
 
+/// A step at a rate of its own.
+pub(super) fn at_rate(step: &StepPlan, rate_per_s: f64) -> StepPlan {
+    let mut step = step.clone();
+    step.load.rate_per_s = Some(rate_per_s);
+    step
+}
+
 /// The full-length runs at one rate.
 pub(super) struct Candidate {
     pub(super) rate_per_s: f64,
@@ -88,7 +95,9 @@ impl RateSearch {
         let apart = match rate_try.purpose {
             TryPurpose::Confirm => self.take_candidate(rate_try, measured),
             _ => Apart {
-                record: measured.record.scratch(index, rate_per_s),
+                record: measured
+                    .record
+                    .scratch(at_rate(&measured.record.document.plan.steps[index], rate_per_s)),
                 fold: StepFold::unlogged(measured.record.document.plan.level),
             },
         };
@@ -107,6 +116,7 @@ impl RateSearch {
             title: format!("{}  try {}: {}", step.name, rate_try.number + 1, per_s(rate_per_s)),
             topic: format!("{}-try-{number}-r{resumed}", index + 1),
             own_topic: matches!(step.topic, TopicPlan::Own { .. }),
+            give_up: None,
             step,
         };
         Planned { job, apart: Some(apart) }
@@ -121,7 +131,8 @@ impl RateSearch {
         }
         let plan = &measured.record.document.plan;
         let stem = candidate_stem(index, &plan.steps[index], rate_per_s);
-        Apart { record: measured.record.scratch(index, rate_per_s), fold: StepFold::new(plan.level, stem) }
+        let record = measured.record.scratch(at_rate(&plan.steps[index], rate_per_s));
+        Apart { record, fold: StepFold::new(plan.level, stem) }
     }
 
     /// A step's search is over: the figures of the highest rate that held are the step's, those of others go.

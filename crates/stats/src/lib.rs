@@ -18,6 +18,7 @@ pub mod e_process;
 pub mod ends;
 pub mod figure;
 pub mod fleet;
+pub mod gaussian_process;
 pub mod histogram;
 pub mod interval;
 pub mod knee;

@@ -8,6 +8,7 @@ mod run;
 mod seed;
 
 pub(super) use run::{planned, show};
+pub(super) use seed::draw as draw_seed;
 
 use super::End;
 use crate::args::trial::{TrialArgs, TrialCommand};

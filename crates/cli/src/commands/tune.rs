@@ -55,7 +55,7 @@ fn is_made_elsewhere(plan: &TunePlan) -> bool {
 }
 
 /// A plan that was written to a file.
-fn read_plan(path: &Path) -> Result<TunePlan> {
+pub(super) fn read_plan(path: &Path) -> Result<TunePlan> {
     let text = fs_err::read_to_string(path).map_err(RunDirError::Read)?;
     let plan: TunePlan = crate::result_dir::parse(path, &text)?;
     if plan.schema_version > plumb_model::check::SCHEMA_VERSION {

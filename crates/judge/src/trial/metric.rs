@@ -75,7 +75,7 @@ const fn cpu_per_message(
 }
 
 /// Every metric, in the order in which they are shown.
-pub(crate) const METRICS: [Metric; 15] = [
+pub(crate) const METRICS: [Metric; 16] = [
     latency("end_to_end.mean", "mean of end-to-end latency", Source::EndToEnd(MEAN)),
     latency("end_to_end.p50", "p50 of end-to-end latency", Source::EndToEnd(P50)),
     latency("end_to_end.p95", "p95 of end-to-end latency", Source::EndToEnd(P95)),
@@ -101,6 +101,15 @@ pub(crate) const METRICS: [Metric; 15] = [
     cpu_per_message("cpu.broker_per_message", "the brokers' CPU time per message", |block| {
         per_message_us(block, block.broker_cpu_s, |after| after.broker_cpu_s)
     }),
+    cpu_per_message(
+        "cpu.per_message",
+        "the CPU time per message of client and brokers, as far as it is known",
+        |block| {
+            let client = per_message_us(block, block.client_cpu_s, |after| after.client_cpu_s)?;
+            let broker = per_message_us(block, block.broker_cpu_s, |after| after.broker_cpu_s);
+            Some(client + broker.unwrap_or(0.0))
+        },
+    ),
 ];
 
 /// Microseconds of CPU per message that was acknowledged, or received where nobody sends. Both are of the seconds that the
@@ -118,6 +127,11 @@ fn per_message_us(
         None => (whole_cpu_s?, if counts.acked > 0 { counts.acked } else { counts.received }),
     };
     (messages > 0).then(|| cpu_s * 1e6 / messages as f64)
+}
+
+/// The value of a metric in a block, by the metric's name: above 0, or absent.
+pub fn metric_value(name: &str, block: &BlockResult) -> Option<f64> {
+    find(name)?.value(block)
 }
 
 /// The metric of a name.

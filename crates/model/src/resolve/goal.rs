@@ -5,19 +5,20 @@ use super::trail::Trail;
 use crate::plan::{Goal, GoalLatency, Length, Mode, StepPlan};
 use crate::scenario::GoalWords;
 
-/// The latency that a goal is about, where the words leave it open: what the load shows.
+/// The latency that a goal is about, where the words leave it open: what the load shows. `path`: where the goal stands.
 pub(super) fn goal(
+    path: &str,
     words: Option<GoalWords>,
     steps: &[StepPlan],
     trail: &mut Trail,
 ) -> Result<Option<Goal>, ResolveError> {
     let Some(words) = words else { return Ok(None) };
-    let place = trail.sources.get("goal").map(|origin| format!("{origin}: ")).unwrap_or_default();
+    let place = trail.sources.get(path).map(|origin| format!("{origin}: ")).unwrap_or_default();
     let consumed = steps.iter().all(|step| step.load.consumers > 0);
     let conflict = |second: &str, reason| {
         Err(ResolveError::Conflict {
             place: place.clone(),
-            first: "goal".into(),
+            first: path.to_owned(),
             second: second.to_owned(),
             reason,
         })
@@ -34,5 +35,5 @@ pub(super) fn goal(
     let latency =
         words.latency.unwrap_or(if consumed { GoalLatency::EndToEnd } else { GoalLatency::Acknowledge });
     let goal = Goal { latency, quantile: words.quantile, limit: words.limit };
-    Ok(trail.scenario("goal", Some(Some(goal)), || None))
+    Ok(trail.scenario(path, Some(Some(goal)), || None))
 }

@@ -149,6 +149,7 @@ pub(crate) fn full() -> RunDocument {
         sweeps: Vec::new(),
         queues: Vec::new(),
         trial: None,
+        settings_search: None,
         winners: Vec::new(),
         reference: Some(reference()),
         instrument: environment::instrument(),
@@ -299,6 +300,7 @@ pub(crate) fn plan() -> Plan {
         twin: 0,
         goal: None,
         trial: None,
+        settings_search: None,
         origins,
     }
 }

@@ -9,7 +9,7 @@ use plumb_model::scenario::Scenario;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// Draws it, unless the scenario has one.
-pub(super) fn draw(scenario: &mut Scenario, sources: &mut Sources) {
+pub(in crate::commands) fn draw(scenario: &mut Scenario, sources: &mut Sources) {
     if scenario.seed.is_some() {
         return;
     }

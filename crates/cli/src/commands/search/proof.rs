@@ -1,0 +1,234 @@
+//! The trials that prove what a search found: on fresh topics, seeds and starts of the brokers, against the scenario as it is.
+
+use super::request::{Request, host_of};
+use crate::yaml::{Key, Value};
+use anyhow::Result;
+use plumb_judge::settings_search::{AS_IS, PROPOSED, UNPRUNED, without};
+use plumb_model::plan::{ClusterPlan, Plan, Properties};
+use plumb_model::property::usual_name;
+use plumb_model::resolve::{Sources, resolve};
+use plumb_model::scenario::{ArmWords, ArmsWords, OneOrMany, RateWords, Scalar, SetupWords};
+use plumb_model::settings_search::of_owner;
+use plumb_model::tunable::Owner;
+
+/// Pairs in which each change's own part is measured: as many as an interval of 95 % asks for with some comparisons to allow for, and more.
+const PARTS_PAIRS: u32 = 10;
+/// Pairs at another rate: a look and no verdict.
+const RATE_PAIRS: u32 = 3;
+/// The other rates, as shares of the scenario's.
+const OTHER_RATES: [f64; 2] = [0.7, 1.3];
+/// What differs from the seed of the search in that of its proof.
+const PROOF_SEED: u64 = 0x5851_f42d;
+
+/// The trials of a winner.
+pub(super) struct Proof<'a> {
+    pub(super) request: &'a Request,
+    pub(super) winner: &'a Properties,
+    pub(super) unpruned: Option<&'a Properties>,
+}
+
+/// Another rate.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OtherRate {
+    share: f64,
+    per_s: f64,
+}
+
+impl OtherRate {
+    /// The name of its directory.
+    pub(super) fn name(self) -> String {
+        format!("at-{}-of-the-rate", self.share)
+    }
+}
+
+/// The comparison of a trial.
+#[derive(Debug, Clone, Copy)]
+struct Pairs {
+    most: u32,
+    until_decided: bool,
+    /// Starts of the brokers; the plan's lab is started anew as often.
+    restarts: bool,
+}
+
+impl Proof<'_> {
+    /// The trial of the whole.
+    pub(super) fn plan(&self) -> Result<Plan> {
+        let mut arms = vec![(AS_IS, Properties::new()), (PROPOSED, self.winner.clone())];
+        arms.extend(self.unpruned.map(|unpruned| (UNPRUNED, unpruned.clone())));
+        let pairs = Pairs { most: self.request.pairs, until_decided: true, restarts: true };
+        self.trial(&named(arms), pairs, None)
+    }
+
+    /// The trial of each change's own part: all of them against all but one.
+    pub(super) fn parts_plan(&self) -> Result<Plan> {
+        let mut arms = vec![(PROPOSED.to_owned(), self.winner.clone())];
+        for setting in self.winner.keys() {
+            let mut others = self.winner.clone();
+            others.remove(setting);
+            arms.push((without(setting), others));
+        }
+        self.trial(&arms, Pairs { most: PARTS_PAIRS, until_decided: false, restarts: false }, None)
+    }
+
+    /// The rates at which it is looked at besides; none where the load is as fast as possible.
+    pub(super) fn other_rates(&self, search: &Plan) -> Vec<OtherRate> {
+        let rate = search.steps.first().and_then(|step| step.load.rate_per_s);
+        let rates = rate.into_iter().flat_map(|rate| {
+            OTHER_RATES.map(|share| OtherRate { share, per_s: (rate * share).round().max(1.0) })
+        });
+        rates.collect()
+    }
+
+    /// The trial at another rate.
+    pub(super) fn rate_plan(&self, rate: OtherRate) -> Result<Plan> {
+        let arms = named(vec![(AS_IS, Properties::new()), (PROPOSED, self.winner.clone())]);
+        let pairs = Pairs { most: RATE_PAIRS, until_decided: false, restarts: false };
+        self.trial(&arms, pairs, Some(rate.per_s))
+    }
+
+    fn trial(&self, arms: &[(String, Properties)], pairs: Pairs, rate: Option<f64>) -> Result<Plan> {
+        let (mut scenario, sources) = self.request.scenario()?;
+        let search = self.request.search_plan()?;
+        let Some(space) = &search.settings_search else {
+            anyhow::bail!("the plan of the search has no space")
+        };
+        let first = scenario.setups.first().cloned().unwrap_or_default();
+        scenario.search = None;
+        scenario.setups = Vec::new();
+        scenario.blocks = None;
+        scenario.twin = None;
+        scenario.seed = Some(self.request.seed ^ PROOF_SEED);
+        scenario.arms =
+            ArmsWords(arms.iter().map(|(name, settings)| (name.clone(), arm(&first, settings))).collect());
+        // What is left of the load's words is the first setup's or the scenario's; its length is a block's.
+        for (_, arm) in &mut scenario.arms.0 {
+            arm.load.count = None;
+            arm.load.duration = Some(OneOrMany::One(space.block));
+            if let Some(rate) = rate {
+                arm.load.rate = Some(OneOrMany::One(RateWords::PerSecond(rate)));
+            }
+        }
+        scenario.load.count = None;
+        scenario.load.duration = Some(OneOrMany::One(space.block));
+        let is_lab = matches!(search.cluster, ClusterPlan::Lab { .. });
+        let words = scenario.trial.get_or_insert_default();
+        words.primary.get_or_insert_with(|| space.metric.clone());
+        words.until_decided = Some(pairs.until_decided);
+        words.pairs = (!pairs.until_decided).then_some(pairs.most);
+        words.max_pairs = pairs.until_decided.then_some(pairs.most);
+        words.restart_every = Some(u32::from(is_lab && pairs.restarts));
+        Ok(resolve(&scenario, &Sources::clone(&sources))?)
+    }
+
+    /// The scenario of the trial, for another day.
+    pub(super) fn scenario_text(&self) -> Result<String> {
+        let search = self.request.search_plan()?;
+        let Some(space) = &search.settings_search else {
+            anyhow::bail!("the plan of the search has no space")
+        };
+        let tree: Value = serde_saphyr::from_str(&self.request.text)?;
+        let Value::Map(entries) = tree else { anyhow::bail!("the scenario is no object") };
+        let first =
+            entries.iter().find(|(key, _)| key.name == "setups").and_then(|(_, setups)| match setups {
+                Value::List(setups) => setups.first().cloned(),
+                _ => None,
+            });
+        let left = ["setups", "search", "goal", "blocks", "twin", "seed", "trial"];
+        let mut kept: Vec<(Key, Value)> =
+            entries.into_iter().filter(|(key, _)| !left.contains(&key.name.as_str())).collect();
+        for (key, value) in &mut kept {
+            if let ("load", Value::Map(load)) = (key.name.as_str(), value) {
+                load.retain(|(key, _)| !["count", "duration"].contains(&key.name.as_str()));
+                load.push(entry("duration", Value::Scalar(space.block.to_string())));
+            }
+        }
+        if !kept.iter().any(|(key, _)| key.name == "load") {
+            let duration = entry("duration", Value::Scalar(space.block.to_string()));
+            kept.push(entry("load", Value::Map(vec![duration])));
+        }
+        let reference = arm_tree(first.as_ref(), &Properties::new());
+        let proposed = arm_tree(first.as_ref(), self.winner);
+        kept.push(entry("arms", Value::Map(vec![entry(AS_IS, reference), entry(PROPOSED, proposed)])));
+        let trial = [
+            ("primary", space.metric.clone()),
+            ("until_decided", "true".to_owned()),
+            ("max_pairs", self.request.pairs.to_string()),
+        ];
+        let trial = trial.map(|(name, value)| entry(name, Value::Scalar(value)));
+        kept.push(entry("trial", Value::Map(trial.into())));
+        kept.push(entry("seed", Value::Scalar((self.request.seed ^ PROOF_SEED).to_string())));
+        Ok(Value::Map(kept).to_yaml())
+    }
+}
+
+fn named(arms: Vec<(&str, Properties)>) -> Vec<(String, Properties)> {
+    arms.into_iter().map(|(name, settings)| (name.to_owned(), settings)).collect()
+}
+
+fn entry(name: &str, value: Value) -> (Key, Value) {
+    (Key { name: name.to_owned(), line: 0 }, value)
+}
+
+/// A setup as an arm, with changes over it.
+fn arm(setup: &SetupWords, settings: &Properties) -> ArmWords {
+    let mut arm = ArmWords {
+        driver: setup.driver.clone(),
+        producer: setup.producer.clone(),
+        consumer: setup.consumer.clone(),
+        load: setup.load.clone(),
+        topic: setup.topic.clone(),
+        ..ArmWords::default()
+    };
+    for (owner, properties) in [
+        (Owner::Producer, &mut arm.producer),
+        (Owner::Consumer, &mut arm.consumer),
+        (Owner::Topic, &mut arm.topic.configs),
+    ] {
+        let own = of_owner(settings, owner);
+        properties.retain(|name, _| !own.contains_key(usual_name(name)));
+        properties.extend(own.into_iter().map(|(name, value)| (name, OneOrMany::One(Scalar(value)))));
+    }
+    arm.host = host_of(settings).into_iter().map(|(name, value)| (name, Scalar(value))).collect();
+    arm
+}
+
+/// The same in the words of a file.
+fn arm_tree(setup: Option<&Value>, settings: &Properties) -> Value {
+    let mut words = match setup {
+        Some(Value::Map(words)) => words.clone(),
+        _ => Vec::new(),
+    };
+    words.retain(|(key, _)| key.name != "name");
+    for owner in [Owner::Producer, Owner::Consumer, Owner::Host] {
+        let own = of_owner(settings, owner);
+        put(&mut words, owner.name(), own);
+    }
+    let configs = of_owner(settings, Owner::Topic);
+    if !configs.is_empty() {
+        let at = words.iter().position(|(key, _)| key.name == "topic");
+        let at = at.unwrap_or_else(|| {
+            words.push(entry("topic", Value::Map(Vec::new())));
+            words.len() - 1
+        });
+        if let Value::Map(topic) = &mut words[at].1 {
+            put(topic, "configs", configs);
+        }
+    }
+    Value::Map(words)
+}
+
+/// Puts properties over those of a part.
+fn put(words: &mut Vec<(Key, Value)>, part: &str, properties: Properties) {
+    if properties.is_empty() {
+        return;
+    }
+    let at = words.iter().position(|(key, _)| key.name == part);
+    let at = at.unwrap_or_else(|| {
+        words.push(entry(part, Value::Map(Vec::new())));
+        words.len() - 1
+    });
+    if let Value::Map(known) = &mut words[at].1 {
+        known.retain(|(key, _)| !properties.contains_key(usual_name(&key.name)));
+        known.extend(properties.into_iter().map(|(name, value)| entry(&name, Value::Scalar(value))));
+    }
+}

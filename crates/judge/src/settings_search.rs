@@ -1,0 +1,206 @@
+//! The search for settings over a document: its blocks so far in, the settings to try next out.
+//!
+//! [`crate::best`] chooses among points; here the points are settings of a step, and what cannot do is ruled out by the load alone and by
+//! what the first block told.
+
+mod physics;
+mod report;
+
+use crate::best::{self, BestPlan, Dimension, Outcome, Point, Tried};
+use crate::trial::metric_value;
+use physics::PathPhysics;
+use plumb_model::best::{BestEnding, BestPurpose, Importance};
+use plumb_model::document::BlockResult;
+use plumb_model::finding::Finding;
+use plumb_model::plan::{Plan, Properties, StepPlan};
+use plumb_model::settings_search::{
+    PathFacts, Preset, SearchBlock, SearchDimension, SettingsSearch, SettingsSearchResult,
+};
+
+pub use report::{AS_IS, PROPOSED, Runs, UNPRUNED, report, without};
+
+/// The next action of a search.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    /// Try these settings.
+    Try(NextBlock),
+    /// The search is over.
+    Done(Found),
+}
+
+/// A block to run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NextBlock {
+    /// Its settings, as changes of the scenario's.
+    pub settings: Properties,
+    /// Its purpose.
+    pub purpose: BestPurpose,
+    /// A block whose objective is above this for certain may end early; none where it has to go to its end.
+    pub give_up_above: Option<f64>,
+}
+
+/// The result of a search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The end.
+    pub ending: BestEnding,
+    /// What to prove, as changes of the scenario's settings.
+    pub winner: Option<Properties>,
+    /// The same before changes that do nothing were taken back.
+    pub unpruned: Option<Properties>,
+    /// A gain of this ratio (above 1) would have shown.
+    pub smallest_gain: Option<f64>,
+    /// Standard deviation of the logarithm of the objective between equal blocks.
+    pub spread: Option<f64>,
+}
+
+/// A search as far as it has come.
+#[derive(Debug, Clone, Copy)]
+pub struct Course<'a> {
+    /// The space.
+    pub search: &'a SettingsSearch,
+    /// The step as the scenario has it.
+    pub step: &'a StepPlan,
+    /// Seed of the search.
+    pub seed: u64,
+    /// The blocks so far.
+    pub result: &'a SettingsSearchResult,
+}
+
+impl<'a> Course<'a> {
+    /// The search of a plan; none where the plan is none.
+    pub fn of(plan: &'a Plan, result: &'a SettingsSearchResult) -> Option<Self> {
+        let (search, step) = (plan.settings_search.as_ref()?, plan.steps.first()?);
+        Some(Course { search, step, seed: plan.seed, result })
+    }
+
+    /// The next block, or the end.
+    pub fn next(&self) -> Next {
+        match best::next(&self.tried(), &self.plan(), &self.physics()) {
+            best::Next::Try { point, purpose, give_up_above } => {
+                Next::Try(NextBlock { settings: self.search.settings(&point.0), purpose, give_up_above })
+            }
+            best::Next::Done(found) => {
+                let settings = |point: Option<Point>| point.map(|point| self.search.settings(&point.0));
+                Next::Done(Found {
+                    ending: found.ending,
+                    winner: settings(found.winner),
+                    unpruned: settings(found.unpruned),
+                    smallest_gain: found.smallest_gain,
+                    spread: found.spread,
+                })
+            }
+        }
+    }
+
+    /// What each setting does to the objective over all that was tried.
+    pub fn importance(&self) -> Vec<Importance> {
+        best::importance(&self.tried(), &self.plan(), &self.physics())
+    }
+
+    /// Presets that cannot do on this path, by what is known of it.
+    pub fn ruled_out(&self) -> Vec<&'a str> {
+        let physics = self.physics();
+        let presets = self.search.presets.iter().chain(&self.result.advised);
+        let out = presets.filter(|preset| {
+            !best::Physics::is_possible(&physics, &Point(self.search.point(&preset.settings)))
+        });
+        out.map(|preset| preset.name.as_str()).collect()
+    }
+
+    fn plan(&self) -> BestPlan {
+        let presets = self.search.presets.iter().chain(&self.result.advised);
+        let mut points: Vec<Point> = Vec::new();
+        for point in presets.map(|preset| Point(self.search.point(&preset.settings))) {
+            if !points.contains(&point) {
+                points.push(point);
+            }
+        }
+        BestPlan {
+            dimensions: self.search.dimensions.iter().map(dimension).collect(),
+            default: Point(self.search.point(&Properties::new())),
+            presets: points,
+            budget: self.search.budget as usize,
+            has_goal: self.search.goal.is_some(),
+            seed: self.seed,
+        }
+    }
+
+    fn tried(&self) -> Vec<Tried> {
+        let tried = |block: &SearchBlock| Tried {
+            point: Point(self.search.point(&block.settings)),
+            purpose: block.purpose,
+            outcome: outcome(block),
+        };
+        self.result.blocks.iter().map(tried).collect()
+    }
+
+    fn physics(&self) -> PathPhysics<'a> {
+        PathPhysics { search: self.search, step: self.step, path: self.result.path.as_ref() }
+    }
+}
+
+fn dimension(dimension: &SearchDimension) -> Dimension {
+    match dimension.is_ordered {
+        true => Dimension::Ordered { places: dimension.values.len() },
+        false => Dimension::Choice { values: dimension.values.len() },
+    }
+}
+
+fn outcome(block: &SearchBlock) -> Outcome {
+    match (block.objective.filter(|_| block.failed.is_none()), block.aborted) {
+        (None, _) => Outcome::Failed,
+        (Some(objective), true) => Outcome::AtLeast { objective, goal_ratio: block.goal_ratio },
+        (Some(objective), false) => Outcome::Measured { objective, goal_ratio: block.goal_ratio },
+    }
+}
+
+/// The objective of a block, less being better: the metric's value, of a rate the seconds per message.
+pub fn objective(search: &SettingsSearch, block: &BlockResult) -> Option<f64> {
+    let value = metric_value(&search.metric, block)?;
+    let is_rate = search.metric.starts_with("throughput.");
+    Some(if is_rate { 1.0 / value } else { value })
+}
+
+/// What a block of the scenario's own settings tells of the path.
+pub fn path_facts(search: &SettingsSearch, block: &BlockResult) -> PathFacts {
+    PathFacts { round_trip_ns: block.acknowledge.min_ns, objective: objective(search, block) }
+}
+
+/// What the findings of a block advise to try, as far as it is in the space: each one that names a setting.
+pub fn advised(search: &SettingsSearch, findings: &[Finding]) -> Vec<Preset> {
+    let mut presets: Vec<Preset> = Vec::new();
+    for finding in findings {
+        let row = crate::row(&finding.id);
+        let Some(setting) = row.and_then(|row| row.flip.as_ref()?.setting.as_ref()) else { continue };
+        let wanted = [(setting.path.to_owned(), setting.value.to_owned())].into();
+        let settings = search.settings(&search.point(&wanted));
+        if !settings.is_empty() && !presets.iter().any(|known| known.settings == settings) {
+            presets.push(Preset { name: format!("advised by {}", finding.id), settings });
+        }
+    }
+    presets
+}
+
+/// The blocks that no other of the same search is better than in everything: latency, CPU time per message and rate. Indices.
+pub fn front(blocks: &[SearchBlock]) -> Vec<usize> {
+    let whole = |at: &usize| {
+        let block = &blocks[*at];
+        block.failed.is_none() && !block.aborted && block.p99_ns.or(block.p50_ns).is_some()
+    };
+    let dominates = |a: &SearchBlock, b: &SearchBlock| {
+        let less = [
+            (a.p99_ns.or(a.p50_ns), b.p99_ns.or(b.p50_ns)),
+            (a.cpu_per_message_us, b.cpu_per_message_us),
+            (a.achieved_per_s.map(|rate| -rate.round()), b.achieved_per_s.map(|rate| -rate.round())),
+        ];
+        let known = || less.iter().filter_map(|(a, b)| Some(((*a)?, (*b)?)));
+        known().all(|(a, b)| a <= b) && known().any(|(a, b)| a < b)
+    };
+    let candidates: Vec<usize> = (0..blocks.len()).filter(whole).collect();
+    let is_front = |at: &usize| !candidates.iter().any(|other| dominates(&blocks[*other], &blocks[*at]));
+    candidates.iter().copied().filter(is_front).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,416 @@
+//! The answer of a search, from the documents of its runs.
+
+use super::{Course, front};
+use crate::trial::metric_value;
+use plumb_model::best::BestEnding;
+use plumb_model::document::{Durability, RunDocument, RunState, StepResult};
+use plumb_model::figure::{counted, percent, ratio, significant, time};
+use plumb_model::finding::ValidityVerdict;
+use plumb_model::plan::{ClusterPlan, Goal, GoalLatency, Properties, TopicPlan};
+use plumb_model::search_report::{
+    EnvelopeFact, GoalHeld, GuardFigure, PartVerdict, ProposedChange, RateCheck, SEARCH_SCHEMA_VERSION,
+    SearchOutcome, SearchProof, SearchReport, SettingImportance,
+};
+use plumb_model::settings_search::{SettingsSearch, SettingsSearchResult};
+use plumb_model::trial::{ArmVerdict, MetricResult, MetricRole, TrialResult};
+use plumb_model::verdict::Verdict;
+
+/// The name of the arm that is the scenario as it is.
+pub const AS_IS: &str = "as it is";
+/// The name of the arm with what is proposed.
+pub const PROPOSED: &str = "proposed";
+/// The name of the arm with all changes, before those that seem idle were taken back.
+pub const UNPRUNED: &str = "before pruning";
+
+/// The name of the arm that has all changes but one.
+pub fn without(setting: &str) -> String {
+    format!("without {setting}")
+}
+
+/// The runs of a search.
+#[derive(Debug, Clone, Copy)]
+pub struct Runs<'a> {
+    /// The search itself.
+    pub search: &'a RunDocument,
+    /// The trial of its result; none where there was none.
+    pub proof: Option<&'a RunDocument>,
+    /// The trial of each change's own part.
+    pub parts: Option<&'a RunDocument>,
+    /// The trials at other rates.
+    pub other_rates: &'a [RunDocument],
+}
+
+/// The answer; none of a document that is no search's.
+pub fn report(runs: Runs<'_>) -> Option<SearchReport> {
+    let document = runs.search;
+    let search = document.plan.settings_search.as_ref()?;
+    let empty = SettingsSearchResult::default();
+    let result = document.settings_search.as_ref().unwrap_or(&empty);
+    let course = Course::of(&document.plan, result)?;
+    let proof = runs.proof.and_then(|document| proof(document, search.goal));
+    let outcome = outcome(runs, result, proof.as_ref());
+    let proposed = match outcome {
+        SearchOutcome::Better => proposed(search, result.winner.as_ref()?, runs.parts),
+        SearchOutcome::ToProve | SearchOutcome::NotProven | SearchOutcome::Interrupted => {
+            result.winner.as_ref().map(|winner| proposed(search, winner, None)).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    };
+    let mut report = SearchReport {
+        schema_version: SEARCH_SCHEMA_VERSION,
+        name: document.run.name.clone(),
+        started_at: document.run.started_at.clone(),
+        seed: document.plan.seed,
+        objective: search.objective,
+        metric: search.metric.clone(),
+        goal: search.goal,
+        outcome,
+        ending: result.ending,
+        summary: Vec::new(),
+        proposed,
+        proof,
+        other_rates: runs.other_rates.iter().filter_map(rate_check).collect(),
+        envelope: envelope(document),
+        blocks: result.blocks.clone(),
+        front: front(&result.blocks),
+        aborted: result.blocks.iter().filter(|block| block.aborted).count(),
+        failed: result.blocks.iter().filter(|block| block.failed.is_some()).count(),
+        ruled_out: course.ruled_out().into_iter().map(str::to_owned).collect(),
+        smallest_gain: result.smallest_gain,
+        spread: result.spread,
+        importance: importance(search, result),
+        space: search.dimensions.clone(),
+        left_out: search.left_out.clone(),
+        runs: Vec::new(),
+    };
+    report.summary = summary(&report, runs);
+    Some(report)
+}
+
+fn outcome(runs: Runs<'_>, result: &SettingsSearchResult, proof: Option<&SearchProof>) -> SearchOutcome {
+    let is_stopped = |document: &RunDocument| document.run.state != RunState::Complete;
+    match result.ending {
+        None => SearchOutcome::Interrupted,
+        Some(BestEnding::AsGood) => SearchOutcome::AsGood,
+        Some(BestEnding::NothingMeetsGoal) => SearchOutcome::NothingMeetsGoal,
+        Some(BestEnding::TooNoisy | BestEnding::TooFewBlocks) => SearchOutcome::TooNoisy,
+        Some(BestEnding::DefaultFailed | BestEnding::NothingElseRan | BestEnding::NothingRan) => {
+            SearchOutcome::Failed
+        }
+        Some(BestEnding::Better) => match (runs.proof, proof) {
+            (None, _) => SearchOutcome::ToProve,
+            (Some(document), _) if is_stopped(document) => SearchOutcome::Interrupted,
+            (Some(document), Some(proof))
+                if document.validity.verdict != ValidityVerdict::Invalid
+                    && proof.verdict == Verdict::Better
+                    && proof.unequal_guarantees.is_empty()
+                    && proof.goal_held.is_none_or(GoalHeld::mostly) =>
+            {
+                SearchOutcome::Better
+            }
+            (Some(_), _) => SearchOutcome::NotProven,
+        },
+    }
+}
+
+/// What a winner changes, with each change's own part as far as it was measured.
+fn proposed(
+    search: &SettingsSearch,
+    winner: &Properties,
+    parts: Option<&RunDocument>,
+) -> Vec<ProposedChange> {
+    let trial = parts.and_then(|document| document.trial.as_ref());
+    let is_only = winner.len() == 1;
+    let change = |(setting, to): (&String, &String)| {
+        let dimension = search.dimensions.iter().find(|dimension| dimension.setting == *setting);
+        let part = trial.and_then(|trial| primary(trial, &without(setting), PROPOSED));
+        // The trial has the arm without it over the one with it; a reader wants to know what it does.
+        let inverse = |of: fn(&MetricResult) -> Option<f64>| part.and_then(of).map(f64::recip);
+        ProposedChange {
+            setting: setting.clone(),
+            from: search.current(setting).unwrap_or_default().to_owned(),
+            from_is_written: dimension.is_some_and(|dimension| dimension.is_written),
+            to: to.clone(),
+            effect: inverse(|part| part.estimate_ratio),
+            interval_low: inverse(|part| part.interval_high),
+            interval_high: inverse(|part| part.interval_low),
+            verdict: match part.map(|part| part.verdict) {
+                Some(Verdict::Worse) => PartVerdict::Matters,
+                Some(Verdict::Equivalent) => PartVerdict::Idle,
+                Some(Verdict::Better) => PartVerdict::Harmful,
+                Some(Verdict::Undecided) => PartVerdict::NotShown,
+                None if is_only => PartVerdict::Whole,
+                None => PartVerdict::NotMeasured,
+            },
+        }
+    };
+    winner.iter().map(change).collect()
+}
+
+fn proof(document: &RunDocument, goal: Option<Goal>) -> Option<SearchProof> {
+    let trial = document.trial.as_ref()?;
+    let verdict = verdict(trial, PROPOSED, AS_IS)?;
+    let figure = primary(trial, PROPOSED, AS_IS)?;
+    let guard = |metric: &MetricResult| GuardFigure {
+        metric: metric.name.clone(),
+        estimate_ratio: metric.estimate_ratio,
+        interval_low: metric.interval_low,
+        interval_high: metric.interval_high,
+        verdict: metric.verdict,
+    };
+    let of_pair = |metric: &&MetricResult| metric.arm == PROPOSED && metric.against == AS_IS;
+    let step = |name: &str| document.steps.iter().find(|step| step.name == name);
+    Some(SearchProof {
+        estimate_ratio: figure.estimate_ratio,
+        interval_low: figure.interval_low,
+        interval_high: figure.interval_high,
+        level: figure.level,
+        verdict: verdict.verdict,
+        vetoes: verdict.vetoes.clone(),
+        reason: verdict.reason.clone(),
+        before: figure.against_median,
+        after: figure.arm_median,
+        unit: figure.unit.clone(),
+        pairs: figure.pairs,
+        starts: starts(document),
+        guards: trial
+            .metrics
+            .iter()
+            .filter(of_pair)
+            .filter(|metric| metric.role != MetricRole::Primary)
+            .map(guard)
+            .collect(),
+        goal_held: goal.and_then(|goal| goal_held(step(PROPOSED)?, goal)),
+        unequal_guarantees: trial.unequal_guarantees.clone(),
+        guarantees: step(PROPOSED).map(|step| guarantees(&step.durability)).unwrap_or_default(),
+    })
+}
+
+fn primary<'t>(trial: &'t TrialResult, arm: &str, against: &str) -> Option<&'t MetricResult> {
+    let is_it = |metric: &&MetricResult| {
+        metric.role == MetricRole::Primary && metric.arm == arm && metric.against == against
+    };
+    trial.metrics.iter().find(is_it)
+}
+
+fn verdict<'t>(trial: &'t TrialResult, arm: &str, against: &str) -> Option<&'t ArmVerdict> {
+    trial.verdicts.iter().find(|verdict| verdict.arm == arm && verdict.against == against)
+}
+
+/// The starts of the brokers that the blocks of a trial ran on.
+fn starts(document: &RunDocument) -> u32 {
+    let blocks = document.steps.iter().flat_map(|step| &step.blocks);
+    blocks.map(|block| block.broker_start + 1).max().unwrap_or(0)
+}
+
+/// The guarantee of a write, as it was read back.
+fn guarantees(durability: &Durability) -> Properties {
+    let number = |value: &Option<u32>| value.map(|value| value.to_string());
+    let all = [
+        ("acks", durability.acks.clone()),
+        ("enable.idempotence", durability.idempotence.map(|on| on.to_string())),
+        ("replication", number(&durability.replication)),
+        ("min.insync.replicas", number(&durability.min_insync_replicas)),
+    ];
+    all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+fn goal_held(step: &StepResult, goal: Goal) -> Option<GoalHeld> {
+    let family = match goal.latency {
+        GoalLatency::Acknowledge => "acknowledge",
+        GoalLatency::EndToEnd => "end_to_end",
+    };
+    let figure = match goal.quantile {
+        0.5 => "p50",
+        0.95 => "p95",
+        0.99 => "p99",
+        0.999 => "p999",
+        _ => return None,
+    };
+    let name = format!("{family}.{figure}");
+    let values: Vec<f64> = step.blocks.iter().filter_map(|block| metric_value(&name, block)).collect();
+    let held = values.iter().filter(|value| **value <= goal.limit.0 as f64).count();
+    Some(GoalHeld { held: held as u32, blocks: values.len() as u32 })
+}
+
+fn rate_check(document: &RunDocument) -> Option<RateCheck> {
+    let figure = primary(document.trial.as_ref()?, PROPOSED, AS_IS)?;
+    let ratios: Vec<f64> = figure.values.iter().map(|pair| pair.ratio()).collect();
+    let lower = figure.good == plumb_model::trial::Good::Lower;
+    Some(RateCheck {
+        rate_per_s: document.plan.steps.first()?.load.rate_per_s?,
+        pairs: figure.pairs,
+        better_in_each: !ratios.is_empty() && ratios.iter().all(|ratio| (*ratio < 1.0) == lower),
+        ratios,
+    })
+}
+
+/// What the figures hold for: another load, host or version is another question.
+fn envelope(document: &RunDocument) -> Vec<EnvelopeFact> {
+    let Some(step) = document.plan.steps.first() else { return Vec::new() };
+    let mut facts = Vec::new();
+    let mut fact = |what: &str, value: String| facts.push(EnvelopeFact { what: what.to_owned(), value });
+    match step.load.rate_per_s {
+        Some(rate) => fact("rate", format!("{} messages/s", significant(rate, 4))),
+        None => fact("rate", "as fast as possible".to_owned()),
+    }
+    fact("value size", format!("{} bytes on average", significant(step.load.size.mean(), 4)));
+    fact(
+        "clients",
+        format!(
+            "{}, {}",
+            counted(step.load.producers as usize, "producer"),
+            counted(step.load.consumers as usize, "consumer")
+        ),
+    );
+    if let TopicPlan::Own { partitions, replication, .. } = &step.topic {
+        fact("topic", format!("{}, replication {replication}", counted(*partitions as usize, "partition")));
+    }
+    fact("client", document.environment.client.clone());
+    if let Some(cluster) = &document.environment.cluster.version {
+        fact("brokers", cluster.clone());
+    }
+    let here = document.environment.cluster.on_this_host;
+    if matches!(document.plan.cluster, ClusterPlan::Lab { .. }) || here == Some(true) {
+        let note = "brokers and clients share this host, without a network between them: what is found here of batches, \
+                    compression, buffers and requests in flight does not carry over to one";
+        fact("network", note.to_owned());
+    }
+    if let Some(model) = document.environment.host.as_ref().and_then(|host| host.cpu_model.value()) {
+        fact("processor", model.clone());
+    }
+    facts
+}
+
+fn importance(search: &SettingsSearch, result: &SettingsSearchResult) -> Vec<SettingImportance> {
+    let of =
+        search.dimensions.iter().zip(&result.importance).map(|(dimension, importance)| SettingImportance {
+            setting: dimension.setting.clone(),
+            importance: *importance,
+            is_told: importance.is_told(),
+        });
+    let mut all: Vec<SettingImportance> = of.collect();
+    all.sort_by(|a, b| {
+        (b.is_told, b.importance.share)
+            .partial_cmp(&(a.is_told, a.importance.share))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
+    all
+}
+
+fn summary(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
+    let blocks = counted(report.blocks.len(), "block");
+    let would_have_shown = report
+        .smallest_gain
+        .map(|gain| format!("A gain of {} or more would have shown.", percent(1.0 - 1.0 / gain)));
+    let mut sentences = match report.outcome {
+        SearchOutcome::Better => better(report),
+        SearchOutcome::AsGood => {
+            let first = format!("Your settings are as good as any of those found in {blocks}.");
+            [Some(first), would_have_shown].into_iter().flatten().collect()
+        }
+        SearchOutcome::NotProven => not_proven(report, runs),
+        SearchOutcome::NothingMeetsGoal => {
+            vec![format!("Nothing that was tried in {blocks} holds the goal, and neither do your settings.")]
+        }
+        SearchOutcome::TooNoisy => too_noisy(report),
+        SearchOutcome::ToProve => vec![format!(
+            "{} looked better in {blocks}. That is a candidate and no result: the best of many blocks is partly luck. A trial proves it.",
+            counted(report.proposed.len(), "change")
+        )],
+        SearchOutcome::Interrupted => {
+            vec![format!("The search was stopped after {blocks}: what it saw so far is no result.")]
+        }
+        SearchOutcome::Failed => vec![failed(report)],
+    };
+    if report.outcome == SearchOutcome::NotProven {
+        sentences.push("No change is proposed.".to_owned());
+    }
+    sentences
+}
+
+fn better(report: &SearchReport) -> Vec<String> {
+    let Some(proof) = &report.proof else { return Vec::new() };
+    let changes = counted(report.proposed.len(), "change");
+    let interval = match (proof.interval_low, proof.interval_high) {
+        (Some(low), Some(high)) => format!(" ({} to {})", ratio(low), ratio(high)),
+        _ => String::new(),
+    };
+    let gain = proof.estimate_ratio.map(ratio).unwrap_or_default();
+    let values = match (proof.before, proof.after) {
+        (Some(before), Some(after)) => {
+            format!(", {} instead of {}", value(&proof.unit, after), value(&proof.unit, before))
+        }
+        _ => String::new(),
+    };
+    let mut sentences = vec![format!(
+        "{changes} proven better: {} {gain}{interval}{values}, in {} of blocks that did not choose them, on {} of the brokers.",
+        report.metric,
+        counted(proof.pairs as usize, "pair"),
+        counted(proof.starts as usize, "start")
+    )];
+    if let Some(goal) = proof.goal_held {
+        sentences.push(format!("The goal held in {} of {} blocks.", goal.held, goal.blocks));
+    }
+    sentences
+}
+
+fn not_proven(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
+    let Some(proof) = &report.proof else {
+        return vec!["The trial of what looked better has no figures.".to_owned()];
+    };
+    let invalid = runs.proof.is_some_and(|document| document.validity.verdict == ValidityVerdict::Invalid);
+    let first = match proof.verdict {
+        _ if invalid => "The figures of the trial are not fit for use".to_owned(),
+        _ if !proof.unequal_guarantees.is_empty() => {
+            format!("What looked better promises something else: {}", proof.unequal_guarantees.join("; "))
+        }
+        Verdict::Better => "What looked better did not hold the goal in the trial".to_owned(),
+        Verdict::Worse => "What looked better is worse in the trial".to_owned(),
+        Verdict::Equivalent => "What looked better is no different in the trial".to_owned(),
+        Verdict::Undecided => "The trial does not decide whether what looked better is better".to_owned(),
+    };
+    let estimate = proof.estimate_ratio.map(|estimate| format!(" ({} {})", report.metric, ratio(estimate)));
+    let mut sentences = vec![format!("{first}{}.", estimate.unwrap_or_default())];
+    sentences.extend(proof.reason.clone());
+    sentences.extend(proof.vetoes.clone());
+    sentences
+}
+
+fn too_noisy(report: &SearchReport) -> Vec<String> {
+    let spread = report
+        .spread
+        .map(|spread| format!("equal blocks differ by a factor of {}", significant(spread.exp(), 2)));
+    let gain = report.smallest_gain.map(|gain| {
+        format!(
+            "with {} only a gain of {} or more would show",
+            counted(report.blocks.len(), "block"),
+            percent(1.0 - 1.0 / gain)
+        )
+    });
+    let reasons: Vec<String> = [spread, gain].into_iter().flatten().collect();
+    vec![
+        format!("The search cannot show anything here: {}.", reasons.join(", and ")),
+        "Make the path quieter (a machine of its own, longer blocks, a longer warm-up), or give it more blocks.".to_owned(),
+    ]
+}
+
+fn failed(report: &SearchReport) -> String {
+    let reason = report.blocks.iter().rev().find_map(|block| block.failed.clone());
+    match report.ending {
+        Some(BestEnding::DefaultFailed | BestEnding::NothingRan) => format!(
+            "Your own settings could not be measured, so there is nothing to hold others against: {}.",
+            reason.unwrap_or_default()
+        ),
+        _ => format!("No other settings could be measured: {}.", reason.unwrap_or_default()),
+    }
+}
+
+/// A value of a metric with its unit.
+fn value(unit: &str, value: f64) -> String {
+    match unit {
+        "ns" => time(value),
+        "us" => time(value * 1e3),
+        unit => format!("{} {unit}", significant(value, 3)),
+    }
+}

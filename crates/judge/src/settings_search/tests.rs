@@ -1,0 +1,100 @@
+//! The rules hold what they say on loads whose waits are known.
+
+use super::*;
+use crate::best::Physics;
+use plumb_model::resolve::{Sources, resolve};
+use plumb_model::scenario::{LoadWords, Scenario, SearchWords, SetupWords};
+use plumb_model::scenario::{OneOrMany, RateWords, Scalar};
+use plumb_model::units::Nanos;
+
+/// A search from a linger of 100 ms at 300 messages per second of 100 bytes.
+fn plan(goal: Option<&str>) -> Plan {
+    let setup = SetupWords {
+        producer: [("linger.ms".to_owned(), OneOrMany::One(Scalar("100".to_owned())))].into(),
+        ..SetupWords::default()
+    };
+    let load = LoadWords {
+        rate: Some(OneOrMany::One(RateWords::PerSecond(300.0))),
+        duration: Some(OneOrMany::One(Nanos::from_secs(20))),
+        ..LoadWords::default()
+    };
+    let search = SearchWords { goal: goal.map(|goal| goal.parse().unwrap()), ..SearchWords::default() };
+    let scenario = Scenario { setups: vec![setup], load, search: Some(search), ..Scenario::default() };
+    resolve(&scenario, &Sources::new()).unwrap()
+}
+
+fn settings(pairs: &[(&str, &str)]) -> Properties {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn is_possible(plan: &Plan, path: PathFacts, changed: &[(&str, &str)]) -> bool {
+    let result = SettingsSearchResult { path: Some(path), ..SettingsSearchResult::default() };
+    let course = Course::of(plan, &result).unwrap();
+    course.physics().is_possible(&Point(course.search.point(&settings(changed))))
+}
+
+#[test]
+fn a_linger_beyond_the_goal_is_ruled_out_and_one_that_a_full_batch_ends_is_not() {
+    let plan = plan(Some("p99=20ms"));
+    let path = PathFacts { round_trip_ns: Some(1_000_000), objective: Some(1e8) };
+    assert!(!is_possible(&plan, path, &[("producer.linger.ms", "100")]));
+    assert!(is_possible(&plan, path, &[("producer.linger.ms", "16")]));
+    // 40 records of 100 bytes come in 130 ms at 300 per second.
+    assert!(!is_possible(&plan, path, &[("producer.linger.ms", "100"), ("producer.batch.size", "4096")]));
+}
+
+#[test]
+fn a_fetch_that_waits_beyond_the_goal_is_ruled_out() {
+    let plan = plan(Some("p99=20ms"));
+    let path = PathFacts { round_trip_ns: None, objective: None };
+    let low = ("producer.linger.ms", "0");
+    let fetch =
+        |bytes, wait| [low, ("consumer.fetch.min.bytes", bytes), ("consumer.fetch.wait.max.ms", wait)];
+    assert!(!is_possible(&plan, path, &fetch("65536", "500")));
+    assert!(is_possible(&plan, path, &fetch("65536", "10")));
+    assert!(is_possible(&plan, path, &fetch("1", "500")));
+}
+
+#[test]
+fn without_a_goal_a_wait_is_too_long_beyond_the_latency_that_there_is() {
+    let plan = plan(None);
+    let path = PathFacts { round_trip_ns: None, objective: Some(30e6) };
+    assert!(!is_possible(&plan, path, &[("producer.linger.ms", "63")]));
+    assert!(is_possible(&plan, path, &[("producer.linger.ms", "25")]));
+}
+
+#[test]
+fn the_space_has_no_setting_without_effect_on_the_path() {
+    let plan = plan(None);
+    let search = plan.settings_search.as_ref().unwrap();
+    let is_there = |name: &str| search.dimensions.iter().any(|dimension| dimension.setting == name);
+    assert!(is_there("producer.linger.ms") && is_there("consumer.fetch.min.bytes"));
+    assert!(!is_there("producer.compression.type"), "random bytes do not compress");
+    assert_eq!(search.current("producer.linger.ms"), Some("100"));
+    assert_eq!(search.metric, "end_to_end.p99");
+    assert_eq!(plan.steps[0].load.planned_s(), Some(800.0));
+}
+
+#[test]
+fn blocks_that_another_one_beats_in_everything_are_not_of_the_front() {
+    let block = |p99_ms: f64, cpu_us: f64| SearchBlock {
+        settings: Properties::new(),
+        purpose: BestPurpose::Explore,
+        started_at: String::new(),
+        objective: Some(p99_ms),
+        goal_ratio: None,
+        feasible: None,
+        aborted: false,
+        failed: None,
+        measured_s: 20.0,
+        achieved_per_s: Some(300.0),
+        p50_ns: None,
+        p99_ns: Some(p99_ms * 1e6),
+        cpu_per_message_us: Some(cpu_us),
+    };
+    let aborted = SearchBlock { aborted: true, ..block(0.1, 0.1) };
+    assert_eq!(
+        front(&[block(1.0, 9.0), block(2.0, 5.0), block(2.5, 6.0), block(9.0, 1.0), aborted]),
+        [0, 1, 3]
+    );
+}

@@ -1,0 +1,23 @@
+//! The words of a search for settings.
+
+use super::GoalWords;
+use crate::settings_search::Objective;
+use crate::units::Nanos;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// The search for the best settings of the first setup; further setups are tried as they are.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SearchWords {
+    /// What is made as good as possible: `latency` at the load's rate, `cpu` per message, or the `rate`.
+    pub objective: Option<Objective>,
+    /// The latency that has to hold, such as p99=20ms.
+    pub goal: Option<GoalWords>,
+    /// Blocks of the search.
+    pub budget: Option<u32>,
+    /// Length of each block.
+    pub block: Option<Nanos>,
+    /// The settings that may change, such as `producer.linger.ms`, or all of an owner, such as `consumer`; without it all that there are.
+    pub settings: Option<Vec<String>>,
+}

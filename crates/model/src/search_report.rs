@@ -1,0 +1,231 @@
+//! The answer of a search for settings: what to change and what it is proven to gain. `plumb search --output json` prints it.
+//!
+//! Every figure of an effect is from a trial on blocks of its own. What the search itself saw is kept beside it, as what led there.
+
+use crate::best::{BestEnding, Importance};
+use crate::plan::{Goal, Properties};
+use crate::settings_search::{LeftOut, Objective, SearchBlock, SearchDimension};
+use crate::verdict::Verdict;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Version of [`SearchReport`]'s shape.
+pub const SEARCH_SCHEMA_VERSION: u32 = 1;
+
+/// The answer of a search for settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchReport {
+    /// Shape of this document.
+    pub schema_version: u32,
+    /// Name of the scenario.
+    pub name: String,
+    /// UTC, RFC 3339.
+    pub started_at: String,
+    /// Seed of the search; the same one tries the same settings where blocks come out alike.
+    pub seed: u64,
+    /// What was made as good as possible.
+    pub objective: Objective,
+    /// The metric that tells it, by name.
+    pub metric: String,
+    /// The latency that has to hold.
+    pub goal: Option<Goal>,
+    /// The answer in one word.
+    pub outcome: SearchOutcome,
+    /// The end of the search itself; absent where it did not come to one.
+    pub ending: Option<BestEnding>,
+    /// The answer in sentences, the main one first.
+    pub summary: Vec<String>,
+    /// What to change of the scenario, with each change's own part; empty where nothing is proven.
+    pub proposed: Vec<ProposedChange>,
+    /// The trial of what is proposed against the scenario's own settings; absent where there was none.
+    pub proof: Option<SearchProof>,
+    /// The same at other rates; too few pairs for a verdict.
+    pub other_rates: Vec<RateCheck>,
+    /// What the figures hold for.
+    pub envelope: Vec<EnvelopeFact>,
+    /// Every block of the search, in order.
+    pub blocks: Vec<SearchBlock>,
+    /// Indices of the blocks that no other is better than in latency, CPU time per message and rate together.
+    pub front: Vec<usize>,
+    /// Blocks that were given up early.
+    pub aborted: usize,
+    /// Blocks that failed.
+    pub failed: usize,
+    /// Presets that the load rules out, so that they were not run.
+    pub ruled_out: Vec<String>,
+    /// A gain of this ratio (above 1) would have shown; absent where that is not known.
+    pub smallest_gain: Option<f64>,
+    /// Standard deviation of the logarithm of the objective between equal blocks; absent before there are two.
+    pub spread: Option<f64>,
+    /// What each setting does to the objective over all that was tried.
+    pub importance: Vec<SettingImportance>,
+    /// The settings that might change.
+    pub space: Vec<SearchDimension>,
+    /// What was not searched.
+    pub left_out: Vec<LeftOut>,
+    /// Directories of the runs behind this, below this document's: the search, its proof, the parts, other rates.
+    pub runs: Vec<String>,
+}
+
+/// The answer of a search in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchOutcome {
+    /// What is proposed is proven better.
+    Better,
+    /// The settings that there are are as good as any found.
+    AsGood,
+    /// Something looked better, and the trial did not prove it.
+    NotProven,
+    /// Nothing that was found holds the goal.
+    NothingMeetsGoal,
+    /// Equal blocks differ too much, or there are too few, to show anything.
+    TooNoisy,
+    /// Something looked better, and no trial was run.
+    ToProve,
+    /// It was stopped before its end.
+    Interrupted,
+    /// Blocks failed, so that nothing could be found.
+    Failed,
+}
+
+/// One change that is proposed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProposedChange {
+    /// The setting, such as `producer.linger.ms`.
+    pub setting: String,
+    /// The value that the scenario has.
+    pub from: String,
+    /// True if the scenario says that value; else it is the default.
+    pub from_is_written: bool,
+    /// The value to give it.
+    pub to: String,
+    /// Its own part: the metric with all changes over the metric with all but this one; absent where it was not measured by itself.
+    pub effect: Option<f64>,
+    /// Lower end of its interval.
+    pub interval_low: Option<f64>,
+    /// Upper end.
+    pub interval_high: Option<f64>,
+    /// What that shows.
+    pub verdict: PartVerdict,
+}
+
+/// What the trial of a change's own part shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PartVerdict {
+    /// Without it the rest is worse.
+    Matters,
+    /// Without it the rest is as good, within the margin.
+    Idle,
+    /// Without it the rest is better.
+    Harmful,
+    /// Not shown either way.
+    NotShown,
+    /// It is the only change, so its part is the whole.
+    Whole,
+    /// Not measured by itself.
+    NotMeasured,
+}
+
+/// A trial of two settings, on blocks that chose neither.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchProof {
+    /// The metric with the changes over the metric without.
+    pub estimate_ratio: Option<f64>,
+    /// Lower end of its interval.
+    pub interval_low: Option<f64>,
+    /// Upper end.
+    pub interval_high: Option<f64>,
+    /// Confidence level of the interval.
+    pub level: f64,
+    /// The verdict, all guards considered.
+    pub verdict: Verdict,
+    /// Guards that took a better verdict away, each as a sentence.
+    pub vetoes: Vec<String>,
+    /// The reason why it is undecided; absent for every other verdict.
+    pub reason: Option<String>,
+    /// Median of the metric over the blocks of the scenario's settings, in the metric's unit.
+    pub before: Option<f64>,
+    /// Median with the changes.
+    pub after: Option<f64>,
+    /// Unit of both.
+    pub unit: String,
+    /// Pairs of blocks.
+    pub pairs: u32,
+    /// Starts of the brokers behind them.
+    pub starts: u32,
+    /// The other metrics that were looked at, as `name: ratio`.
+    pub guards: Vec<GuardFigure>,
+    /// Of the blocks with the changes: how many held the goal; absent without a goal.
+    pub goal_held: Option<GoalHeld>,
+    /// Differences of durability or security between the two as they were read back; empty when there are none.
+    pub unequal_guarantees: Vec<String>,
+    /// What was read back as equal on both sides, such as acks.
+    pub guarantees: Properties,
+}
+
+/// Another metric of a proof.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GuardFigure {
+    /// Its name.
+    pub metric: String,
+    /// With the changes over without.
+    pub estimate_ratio: Option<f64>,
+    /// Lower end of its interval.
+    pub interval_low: Option<f64>,
+    /// Upper end.
+    pub interval_high: Option<f64>,
+    /// The verdict on it alone.
+    pub verdict: Verdict,
+}
+
+/// How often a goal held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GoalHeld {
+    /// Blocks that held it.
+    pub held: u32,
+    /// All blocks.
+    pub blocks: u32,
+}
+
+impl GoalHeld {
+    /// True if it held in nearly all blocks: a goal on a quantile is broken by one block in ten at the limit by chance.
+    pub fn mostly(self) -> bool {
+        self.blocks > 0 && f64::from(self.held) >= 0.9 * f64::from(self.blocks)
+    }
+}
+
+/// What is proposed at another rate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateCheck {
+    /// Messages per second.
+    pub rate_per_s: f64,
+    /// Pairs of blocks.
+    pub pairs: u32,
+    /// The metric with the changes over the metric without, of each pair.
+    pub ratios: Vec<f64>,
+    /// True if the changes were better in every pair.
+    pub better_in_each: bool,
+}
+
+/// One fact of what the figures hold for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EnvelopeFact {
+    /// Its name.
+    pub what: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// What a setting does to the objective.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SettingImportance {
+    /// The setting.
+    pub setting: String,
+    /// Its share of the objective's variance over what was tried.
+    #[serde(flatten)]
+    pub importance: Importance,
+    /// False where whether it matters cannot be told.
+    pub is_told: bool,
+}

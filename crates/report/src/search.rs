@@ -1,0 +1,304 @@
+//! The answer of a search for settings, for people: what to change, what that is proven to gain, and what led there.
+
+use crate::sheet::{Column, Section, Sheet};
+use crate::trials;
+use plumb_model::figure::{ABSENT, counted, percent, ratio, significant, time};
+use plumb_model::plan::Properties;
+use plumb_model::search_report::{PartVerdict, ProposedChange, SearchOutcome, SearchProof, SearchReport};
+use plumb_model::settings_search::{Objective, SearchBlock, of_owner};
+use plumb_model::tunable::Owner;
+use plumb_model::verdict::Verdict;
+
+/// Settings of which the importance is shown: beyond them nobody reads.
+const IMPORTANT_MOST: usize = 8;
+
+/// The whole sheet.
+pub fn sheet(report: &SearchReport) -> Sheet {
+    let goal = report.goal.map(|goal| {
+        format!(" under p{} of at most {}", (goal.quantile * 1e8).round() / 1e6, time(goal.limit.0 as f64))
+    });
+    let wanted = match report.objective {
+        Objective::Latency => "the least latency",
+        Objective::Cpu => "the least CPU time per message",
+        Objective::Rate => "the highest rate",
+    };
+    let mut sections = Vec::new();
+    sections.extend(spent(report));
+    sections.extend(front(report));
+    sections.extend(importance(report));
+    sections.extend(left_out(report));
+    sections.push(envelope(report));
+    let mut answer = Vec::new();
+    answer.extend(report.proof.as_ref().map(proof));
+    answer.extend(other_rates(report));
+    answer.extend(changes(report));
+    answer.extend(lines(report));
+    answer.push(Section::sentences("In short", "", report.summary.clone()));
+    Sheet {
+        title: format!(
+            "{}: {wanted}{} ({}), on {}",
+            report.name,
+            goal.unwrap_or_default(),
+            trials::metric(&report.metric),
+            report.started_at.replace('T', " ").replace('Z', " UTC")
+        ),
+        cautions: cautions(report),
+        sections,
+        answer,
+        ..Sheet::default()
+    }
+}
+
+fn cautions(report: &SearchReport) -> Vec<String> {
+    let guards = report.proof.iter().flat_map(|proof| &proof.guards);
+    let worse = guards.filter(|guard| guard.verdict == Verdict::Worse).map(|guard| {
+        let by = guard.estimate_ratio.map(ratio).unwrap_or_default();
+        format!("{} is worse with what is proposed: {by}.", trials::metric(&guard.metric))
+    });
+    let harmful = report.proposed.iter().filter(|change| change.verdict == PartVerdict::Harmful);
+    let harmful = harmful
+        .map(|change| format!("{} makes the rest worse: leave it out, and prove the rest.", change.setting));
+    worse.chain(harmful).collect()
+}
+
+fn spent(report: &SearchReport) -> Option<Section> {
+    if report.blocks.is_empty() {
+        return None;
+    }
+    let mut sentences = vec![format!(
+        "{}: {} given up early, {} of no use.",
+        counted(report.blocks.len(), "block"),
+        report.aborted,
+        report.failed
+    )];
+    if let Some(failed) = report.blocks.iter().find(|block| block.failed.is_some()) {
+        let reason = failed.failed.clone().unwrap_or_default();
+        sentences.push(format!("Not used: {}: {reason}.", settings(&failed.settings)));
+    }
+    if !report.ruled_out.is_empty() {
+        sentences.push(format!("The load rules out without a block: {}.", report.ruled_out.join(", ")));
+    }
+    if let Some(spread) = report.spread {
+        sentences.push(format!(
+            "Equal blocks differ by {} (one standard deviation).",
+            percent(spread.exp() - 1.0)
+        ));
+    }
+    Some(Section::sentences("The search", "it chose, and proves nothing", sentences))
+}
+
+/// The blocks that no other is better than in everything.
+fn front(report: &SearchReport) -> Option<Section> {
+    let row = |at: &usize| {
+        let block = &report.blocks[*at];
+        vec![
+            settings(&block.settings),
+            known(block.p99_ns.or(block.p50_ns), time),
+            known(block.cpu_per_message_us, |us| time(us * 1e3)),
+            known(block.achieved_per_s, |rate| significant(rate, 4)),
+            if is_proven(report, block) { "proven" } else { "one block" }.to_owned(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = report.front.iter().map(row).collect();
+    let columns = [
+        Column::text("settings"),
+        Column::number("p99"),
+        Column::number("CPU / message"),
+        Column::number("messages/s"),
+        Column::text(""),
+    ];
+    let meaning = "blocks that no other is better than in latency, CPU time and rate together; single blocks are no result";
+    (rows.len() > 1).then(|| Section::table("The front", meaning, columns, rows))
+}
+
+fn is_proven(report: &SearchReport, block: &SearchBlock) -> bool {
+    let proposed: Properties =
+        report.proposed.iter().map(|change| (change.setting.clone(), change.to.clone())).collect();
+    report.outcome == SearchOutcome::Better && (block.settings == proposed || block.settings.is_empty())
+}
+
+fn importance(report: &SearchReport) -> Option<Section> {
+    let told = report.importance.iter().filter(|row| row.is_told).take(IMPORTANT_MOST);
+    let mut rows: Vec<Vec<String>> = told
+        .map(|row| {
+            let band = format!("{} to {}", percent(row.importance.low), percent(row.importance.high));
+            vec![row.setting.clone(), percent(row.importance.share), band]
+        })
+        .collect();
+    let untold = report.importance.iter().filter(|row| !row.is_told).count();
+    if untold > 0 && !rows.is_empty() {
+        rows.push(vec![
+            format!("{} more", counted(untold, "setting")),
+            "cannot be told".to_owned(),
+            String::new(),
+        ]);
+    }
+    let columns = [Column::text("setting"), Column::number("share"), Column::number("80 % band")];
+    let meaning = "the share of what differed between the search's blocks that goes with each setting; shares of settings that act \
+                   together overlap";
+    (!rows.is_empty()).then(|| Section::table("What matters", meaning, columns, rows))
+}
+
+fn left_out(report: &SearchReport) -> Option<Section> {
+    let rows: Vec<Vec<String>> =
+        report.left_out.iter().map(|left| vec![left.what.clone(), left.reason.clone()]).collect();
+    let columns = [Column::text(""), Column::text("")];
+    let meaning = "beside what changes a promise of the path (acks, replication, flushes, retries, security), which no search changes";
+    (!rows.is_empty()).then(|| Section::table("Not searched", meaning, columns, rows))
+}
+
+fn envelope(report: &SearchReport) -> Section {
+    let rows = report.envelope.iter().map(|fact| vec![fact.what.clone(), fact.value.clone()]).collect();
+    Section::table(
+        "Holds for",
+        "another load, host or version is another question",
+        [Column::text(""), Column::text("")],
+        rows,
+    )
+}
+
+fn proof(proof: &SearchProof) -> Section {
+    let mut rows = vec![vec![
+        "proposed / as it is".to_owned(),
+        known(proof.estimate_ratio, ratio),
+        interval(proof.interval_low, proof.interval_high),
+        verdict(proof.verdict).to_owned(),
+    ]];
+    rows.extend(proof.guards.iter().filter(|guard| guard.estimate_ratio.is_some()).map(|guard| {
+        vec![
+            trials::metric(&guard.metric),
+            known(guard.estimate_ratio, ratio),
+            interval(guard.interval_low, guard.interval_high),
+            verdict(guard.verdict).to_owned(),
+        ]
+    }));
+    let columns = [Column::text(""), Column::number("ratio"), Column::number("interval"), Column::text("")];
+    let promises = proof.guarantees.iter().map(|(name, value)| format!("{name}={value}"));
+    let promises: Vec<String> = promises.collect();
+    let read_back = match (promises.is_empty(), proof.unequal_guarantees.is_empty()) {
+        (true, _) => String::new(),
+        (false, true) => format!("; read back equal on both sides: {}", promises.join(", ")),
+        (false, false) => format!("; {}", proof.unequal_guarantees.join("; ")),
+    };
+    let meaning = format!(
+        "{} of blocks that chose nothing, on {} of the brokers, intervals of {}{read_back}",
+        counted(proof.pairs as usize, "pair"),
+        counted(proof.starts as usize, "start"),
+        percent(proof.level)
+    );
+    Section::table("The proof", &meaning, columns, rows)
+}
+
+fn other_rates(report: &SearchReport) -> Option<Section> {
+    let row = |check: &plumb_model::search_report::RateCheck| {
+        let ratios: Vec<String> = check.ratios.iter().map(|of| ratio(*of)).collect();
+        let in_words = if check.better_in_each { "better in each pair" } else { "not better in each pair" };
+        vec![
+            format!("{} messages/s", significant(check.rate_per_s, 4)),
+            ratios.join(", "),
+            in_words.to_owned(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = report.other_rates.iter().map(row).collect();
+    let columns = [Column::text("rate"), Column::text("ratio of each pair"), Column::text("")];
+    (!rows.is_empty())
+        .then(|| Section::table("At other rates", "a look: too few pairs for a verdict", columns, rows))
+}
+
+fn changes(report: &SearchReport) -> Option<Section> {
+    let row = |change: &ProposedChange| {
+        let from = match change.from_is_written {
+            true => change.from.clone(),
+            false => format!("{} (default)", change.from),
+        };
+        let part = match change.verdict {
+            PartVerdict::Matters => "matters",
+            PartVerdict::Idle => "idle",
+            PartVerdict::Harmful => "harmful",
+            PartVerdict::NotShown => "not shown",
+            PartVerdict::Whole => "the only change",
+            PartVerdict::NotMeasured => "not measured",
+        };
+        vec![
+            change.setting.clone(),
+            from,
+            change.to.clone(),
+            known(change.effect, ratio),
+            interval(change.interval_low, change.interval_high),
+            part.to_owned(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = report.proposed.iter().map(row).collect();
+    let columns = [
+        Column::text("setting"),
+        Column::text("from"),
+        Column::text("to"),
+        Column::number("its part"),
+        Column::number("interval"),
+        Column::text(""),
+    ];
+    let (heading, meaning) = match report.outcome {
+        SearchOutcome::Better => {
+            ("To change", "its part: the metric with all changes over the metric without this one")
+        }
+        _ => ("Candidates", "not proven"),
+    };
+    (!rows.is_empty()).then(|| Section::table(heading, meaning, columns, rows))
+}
+
+/// What to write where, by the names of each client.
+fn lines(report: &SearchReport) -> Option<Section> {
+    if report.outcome != SearchOutcome::Better {
+        return None;
+    }
+    let settings: Properties =
+        report.proposed.iter().map(|change| (change.setting.clone(), change.to.clone())).collect();
+    let mut lines = Vec::new();
+    for owner in [Owner::Producer, Owner::Consumer] {
+        let own = of_owner(&settings, owner);
+        lines.extend(own.iter().map(|(name, value)| format!("{}: {name}={value}", owner.name())));
+    }
+    let configs: Vec<String> =
+        of_owner(&settings, Owner::Topic).iter().map(|(name, value)| format!("{name}={value}")).collect();
+    if !configs.is_empty() {
+        lines.push(format!(
+            "kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type topics --entity-name TOPIC --add-config {}",
+            configs.join(",")
+        ));
+    }
+    let host = of_owner(&settings, Owner::Host);
+    lines.extend(host.iter().map(|(name, value)| match name.starts_with('/') {
+        true => format!("echo {value} > {name}"),
+        false => format!("sysctl -w {name}={value}"),
+    }));
+    let meaning =
+        "for librdkafka; the files in proof/install have what the Java client takes, and the way back";
+    Some(Section::sentences("To write", meaning, lines))
+}
+
+fn settings(settings: &Properties) -> String {
+    if settings.is_empty() {
+        return "as it is".to_owned();
+    }
+    settings.iter().map(|(setting, value)| format!("{setting} {value}")).collect::<Vec<_>>().join(", ")
+}
+
+fn known(of: Option<f64>, shown: impl Fn(f64) -> String) -> String {
+    of.map_or_else(|| ABSENT.to_owned(), shown)
+}
+
+fn interval(low: Option<f64>, high: Option<f64>) -> String {
+    match (low, high) {
+        (Some(low), Some(high)) => format!("{} to {}", ratio(low), ratio(high)),
+        _ => ABSENT.to_owned(),
+    }
+}
+
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::Equivalent => "no different",
+        Verdict::Undecided => "undecided",
+    }
+}

@@ -1,0 +1,196 @@
+//! One block of a search for settings: when it is given up, and its line in the search's document.
+
+use crate::error::SessionError;
+use crate::fold::StepFold;
+use crate::next_block::Apart;
+use crate::utc::timestamp;
+use jiff::Timestamp;
+use plumb_judge::settings_search::{NextBlock, objective, path_facts};
+use plumb_judge::trial::metric_value;
+use plumb_model::document::BlockResult;
+use plumb_model::fault::chain;
+use plumb_model::figure::{count, counted, significant, time};
+use plumb_model::finding::Finding;
+use plumb_model::plan::{Goal, GoalLatency};
+use plumb_model::settings_search::{Objective, PathFacts, SearchBlock, SettingsSearch};
+
+/// A quantile needs so many samples over 1-q.
+const SAMPLES: f64 = 10.0;
+/// A block is not given up before this share of it.
+const GIVE_UP_AFTER: f64 = 0.25;
+/// The goal is broken beyond doubt where the latency is so many times its limit.
+const FAR_BEYOND_GOAL: f64 = 2.0;
+/// Standard errors by which a quantile's lower end lies below it (ours: neighbours among messages are alike, so that there are fewer than it
+/// seems).
+const STANDARD_ERRORS: f64 = 6.0;
+
+/// The latency at which a block is hopeless.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct GiveUp {
+    latency: GoalLatency,
+    quantile: f64,
+    above_ns: f64,
+    /// Seconds of the measured part before which no block is given up.
+    pub(crate) after_s: f64,
+}
+
+impl GiveUp {
+    /// Of an objective that is too high, or of a goal that is broken by far; none where a block has to end to tell.
+    pub(super) fn of(search: &SettingsSearch, objective_above: f64) -> Option<Self> {
+        let after_s = GIVE_UP_AFTER * search.block.0 as f64 / 1e9;
+        match (search.objective, search.goal) {
+            (Objective::Latency, _) => {
+                let (family, figure) = search.metric.split_once('.')?;
+                let latency = match family {
+                    "acknowledge" => GoalLatency::Acknowledge,
+                    _ => GoalLatency::EndToEnd,
+                };
+                let quantile = match figure {
+                    "p99" => 0.99,
+                    "p95" => 0.95,
+                    _ => 0.5,
+                };
+                Some(GiveUp { latency, quantile, above_ns: objective_above, after_s })
+            }
+            (_, Some(Goal { latency, quantile, limit })) => {
+                Some(GiveUp { latency, quantile, above_ns: FAR_BEYOND_GOAL * limit.0 as f64, after_s })
+            }
+            (_, None) => None,
+        }
+    }
+
+    /// True if the block under way is hopeless for certain.
+    pub(crate) fn is_hopeless(&self, fold: &StepFold) -> bool {
+        let histogram = fold.block_latency(self.latency);
+        let samples = histogram.samples() as f64;
+        if samples * (1.0 - self.quantile) < SAMPLES {
+            return false;
+        }
+        let error = (self.quantile * (1.0 - self.quantile) / samples).sqrt();
+        let low = (self.quantile - STANDARD_ERRORS * error).max(0.0);
+        histogram.at_quantile(low).is_some_and(|ns| ns as f64 > self.above_ns)
+    }
+}
+
+/// A block under way.
+#[derive(Debug)]
+pub(super) struct Trying {
+    pub(super) next: NextBlock,
+}
+
+/// A block that is over, with what its document tells beside.
+pub(super) struct Told {
+    pub(super) block: SearchBlock,
+    pub(super) path: Option<PathFacts>,
+    pub(super) findings: Vec<Finding>,
+}
+
+impl Trying {
+    /// The block of a document that has no other.
+    pub(super) fn told(self, search: &SettingsSearch, apart: &Apart) -> Told {
+        let document = &apart.record.document;
+        let step = &document.steps[0];
+        let Some(block) = step.blocks.last() else {
+            return self.nothing("nothing was measured".to_owned());
+        };
+        let objective = objective(search, block);
+        let goal_ratio = search.goal.and_then(|goal| goal_ratio(goal, &apart.fold));
+        let failed = self.why_not(search, block, objective, goal_ratio);
+        let latency = if block.end_to_end.samples > 0 { &block.end_to_end } else { &block.acknowledge };
+        let line = SearchBlock {
+            settings: self.next.settings,
+            purpose: self.next.purpose,
+            started_at: block.started_at.clone(),
+            objective: objective.filter(|_| failed.is_none()),
+            goal_ratio: goal_ratio.filter(|_| failed.is_none()),
+            feasible: goal_ratio.filter(|_| failed.is_none()).map(|ratio| ratio <= 1.0),
+            aborted: block.cut_short,
+            measured_s: apart.record.spans[0].measured_ns as f64 / 1e9,
+            achieved_per_s: block.achieved_per_s,
+            p50_ns: latency.p50_ns.map(|ns| ns as f64),
+            p99_ns: latency.p99_ns.map(|ns| ns as f64),
+            cpu_per_message_us: metric_value("cpu.per_message", block),
+            failed,
+        };
+        Told { block: line, path: Some(path_facts(search, block)), findings: document.findings.clone() }
+    }
+
+    /// A block that the client or the broker refused.
+    pub(super) fn refused(self, error: &SessionError) -> Told {
+        self.nothing(chain(error).join(": "))
+    }
+
+    /// The reason why a block's figures are of no use; none where they are.
+    fn why_not(
+        &self,
+        search: &SettingsSearch,
+        block: &BlockResult,
+        objective: Option<f64>,
+        goal_ratio: Option<f64>,
+    ) -> Option<String> {
+        let counts = &block.counts;
+        let spoilt = [
+            ("failed", counts.failed),
+            ("of unknown outcome", counts.unknown),
+            ("lost", counts.lost),
+            ("removed from the logs before they were read", counts.removed.unwrap_or(0)),
+        ];
+        if let Some((what, number)) = spoilt.iter().find(|(_, number)| *number > 0) {
+            return Some(format!("{} {what}", counted(*number, "message")));
+        }
+        if objective.is_none() {
+            return Some(format!(
+                "{} samples are too few for {}",
+                count(block.end_to_end.samples.max(block.acknowledge.samples)),
+                search.metric
+            ));
+        }
+        (search.goal.is_some() && goal_ratio.is_none()).then(|| "too few samples for the goal".to_owned())
+    }
+
+    fn nothing(self, reason: String) -> Told {
+        let block = SearchBlock {
+            settings: self.next.settings,
+            purpose: self.next.purpose,
+            started_at: timestamp(Timestamp::now()),
+            objective: None,
+            goal_ratio: None,
+            feasible: None,
+            aborted: false,
+            failed: Some(reason),
+            measured_s: 0.0,
+            achieved_per_s: None,
+            p50_ns: None,
+            p99_ns: None,
+            cpu_per_message_us: None,
+        };
+        Told { block, path: None, findings: Vec::new() }
+    }
+}
+
+/// The goal's latency over its limit; none with too few samples.
+fn goal_ratio(goal: Goal, fold: &StepFold) -> Option<f64> {
+    let histogram = fold.block_latency(goal.latency);
+    let enough = histogram.samples() as f64 * (1.0 - goal.quantile) >= SAMPLES * (1.0 - 1e-9);
+    let quantile_ns = histogram.at_quantile(goal.quantile).filter(|_| enough)?;
+    Some(quantile_ns as f64 / goal.limit.0 as f64)
+}
+
+/// A block in a line.
+pub(super) fn in_a_line(block: &SearchBlock, search: &SettingsSearch) -> String {
+    if let Some(reason) = &block.failed {
+        return format!("not used: {reason}");
+    }
+    let bound = if block.aborted { "given up: at least " } else { "" };
+    let objective = block.objective.map(|value| match search.objective {
+        Objective::Latency => format!("{} {}", search.metric, time(value)),
+        Objective::Rate if search.goal.is_none() => format!("{} messages/s", significant(1.0 / value, 4)),
+        Objective::Cpu | Objective::Rate => format!("{} us of CPU per message", significant(value, 3)),
+    });
+    let goal = match block.feasible {
+        Some(true) => ", the goal holds",
+        Some(false) => ", the goal does not hold",
+        None => "",
+    };
+    format!("{bound}{}{goal}", objective.unwrap_or_default())
+}
