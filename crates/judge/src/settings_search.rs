@@ -17,7 +17,7 @@ use plumb_model::settings_search::{
     PathFacts, Preset, SearchBlock, SearchDimension, SettingsSearch, SettingsSearchResult,
 };
 
-pub use report::{AS_IS, PROPOSED, Runs, UNPRUNED, report, without};
+pub use report::{ALL, AS_IS, PROPOSED, Runs, report, smallest, without};
 
 /// The next action of a search.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +48,7 @@ pub struct Found {
     pub winner: Option<Properties>,
     /// The same before changes that do nothing were taken back.
     pub unpruned: Option<Properties>,
-    /// A gain of this ratio (above 1) would have shown.
+    /// An objective of this ratio (below 1) to that of the scenario's settings would have shown.
     pub smallest_gain: Option<f64>,
     /// Standard deviation of the logarithm of the objective between equal blocks.
     pub spread: Option<f64>,
@@ -91,6 +91,11 @@ impl<'a> Course<'a> {
                 })
             }
         }
+    }
+
+    /// The most blocks that it takes, with those in which changes that do nothing are taken back.
+    pub fn blocks_most(&self) -> usize {
+        self.plan().blocks_most()
     }
 
     /// What each setting does to the objective over all that was tried.

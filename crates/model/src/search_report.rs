@@ -53,7 +53,7 @@ pub struct SearchReport {
     pub failed: usize,
     /// Presets that the load rules out, so that they were not run.
     pub ruled_out: Vec<String>,
-    /// A gain of this ratio (above 1) would have shown; absent where that is not known.
+    /// An objective of this ratio (below 1) to that of the scenario's settings would have shown; absent where that is not known.
     pub smallest_gain: Option<f64>,
     /// Standard deviation of the logarithm of the objective between equal blocks; absent before there are two.
     pub spread: Option<f64>,

@@ -102,7 +102,7 @@ pub struct SettingsSearchResult {
     pub winner: Option<Properties>,
     /// The same before changes that do nothing were taken back; absent where nothing was.
     pub unpruned: Option<Properties>,
-    /// A gain of this ratio (above 1) would have shown; absent where that is not known.
+    /// An objective of this ratio (below 1) to that of the scenario's settings would have shown; absent where that is not known.
     pub smallest_gain: Option<f64>,
     /// Standard deviation of the logarithm of the objective between equal blocks; absent before there are two.
     pub spread: Option<f64>,

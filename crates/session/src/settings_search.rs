@@ -53,7 +53,12 @@ impl SearchBlocks {
             share: Share::Time(search.block),
             seed: Random::for_part(plan.seed, u64::from(number)).bits(),
             shown: false,
-            title: format!("block {} of at most {}: {}", number + 1, search.budget, in_words(&next.settings)),
+            title: format!(
+                "block {} of at most {}: {}",
+                number + 1,
+                course(document)?.blocks_most(),
+                in_words(&next.settings)
+            ),
             topic: format!("search-{number}-r{resumed}"),
             own_topic: matches!(step.topic, TopicPlan::Own { .. }),
             give_up: next.give_up_above.and_then(|above| GiveUp::of(search, above)),

@@ -1,7 +1,7 @@
 //! `plumb search`: the best settings for a scenario, and the trial that proves them.
 //!
-//! The search is a run of its own in `search`; what it finds is proven in `proof`, by blocks that did not choose it. Then each change's own
-//! part is measured in `parts`, and the whole at other rates. Every run goes on by itself where it was stopped, so a search that is resumed
+//! The search is a run of its own in `search`. In `parts` each change of what it finds is left out in turn; those without which the rest is worse
+//! are proven in `proof`, by blocks that chose nothing, and looked at beside at other rates. Every run goes on by itself where it was stopped, so a search that is resumed
 //! looks at each in turn.
 
 mod proof;
@@ -14,7 +14,7 @@ use crate::progress::Estimate;
 use crate::result_dir::{self, ResultKind, Shown};
 use crate::{printer, progress, stop};
 use anyhow::Result;
-use plumb_judge::settings_search::{Runs, report};
+use plumb_judge::settings_search::{Runs, report, smallest};
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::plan::Plan;
 use plumb_model::search_report::{SearchOutcome, SearchReport};
@@ -92,24 +92,32 @@ impl Whole<'_> {
                 .show(Runs { search: &search, proof: None, parts: None, other_rates: &[] }, arguments);
         };
         let unpruned = search.settings_search.as_ref().and_then(|result| result.unpruned.clone());
-        let proof = Proof { request: self.request, winner: &winner, unpruned: unpruned.as_ref() };
+        let mut proof = Proof {
+            request: self.request,
+            winner: &winner,
+            smallest: winner.clone(),
+            unpruned: unpruned.as_ref(),
+        };
+        let only = Runs { search: &search, proof: None, parts: None, other_rates: &[] };
         if arguments.trial_only {
             printer::out(&proof.scenario_text()?);
-            self.write(Runs { search: &search, proof: None, parts: None, other_rates: &[] })?;
+            self.write(only)?;
             return Ok(End::Done);
-        }
-        let proven = self.run("proof", || proof.plan())?;
-        let runs = |parts, other_rates| Runs { search: &search, proof: Some(&proven), parts, other_rates };
-        let is_better = report(runs(None, &[])).is_some_and(|report| report.outcome == SearchOutcome::Better);
-        if is_stopped(&proven) || !is_better {
-            return self.show(runs(None, &[]), arguments);
         }
         let parts = match winner.len() {
             0 | 1 => None,
             _ => Some(self.run("parts", || proof.parts_plan())?),
         };
+        let with_parts = Runs { parts: parts.as_ref(), ..only };
         if parts.as_ref().is_some_and(is_stopped) {
-            return self.show(runs(None, &[]), arguments);
+            return self.show(with_parts, arguments);
+        }
+        proof.smallest = smallest(&winner, parts.as_ref());
+        let proven = self.run("proof", || proof.plan())?;
+        let with_proof = Runs { proof: Some(&proven), ..with_parts };
+        let is_better = report(with_proof).is_some_and(|report| report.outcome == SearchOutcome::Better);
+        if is_stopped(&proven) || !is_better {
+            return self.show(with_proof, arguments);
         }
         let mut other_rates = Vec::new();
         for rate in proof.other_rates(&search.plan) {
@@ -119,7 +127,7 @@ impl Whole<'_> {
             }
             other_rates.push(run);
         }
-        self.show(runs(parts.as_ref(), &other_rates), arguments)
+        self.show(Runs { other_rates: &other_rates, ..with_proof }, arguments)
     }
 
     /// A run below the directory: the document that is there if it is complete, else from where it was stopped, else from its beginning.

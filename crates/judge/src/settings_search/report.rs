@@ -12,19 +12,32 @@ use plumb_model::search_report::{
     SearchOutcome, SearchProof, SearchReport, SettingImportance,
 };
 use plumb_model::settings_search::{SettingsSearch, SettingsSearchResult};
-use plumb_model::trial::{ArmVerdict, MetricResult, MetricRole, TrialResult};
+use plumb_model::trial::{ArmVerdict, Good, MetricResult, MetricRole, TrialResult};
 use plumb_model::verdict::Verdict;
 
 /// The name of the arm that is the scenario as it is.
 pub const AS_IS: &str = "as it is";
 /// The name of the arm with what is proposed.
 pub const PROPOSED: &str = "proposed";
-/// The name of the arm with all changes, before those that seem idle were taken back.
-pub const UNPRUNED: &str = "before pruning";
+/// The name of the arm with all changes that were found, where fewer are proposed.
+pub const ALL: &str = "all changes";
 
 /// The name of the arm that has all changes but one.
 pub fn without(setting: &str) -> String {
     format!("without {setting}")
+}
+
+/// The changes of a winner without which the rest is shown to be worse: the least that keeps the gain, as far as each change's own part tells.
+/// All of them where none is shown to matter by itself, as where two do the same.
+pub fn smallest(winner: &Properties, parts: Option<&RunDocument>) -> Properties {
+    let Some(trial) = parts.and_then(|document| document.trial.as_ref()) else { return winner.clone() };
+    let matters = |setting: &str| {
+        let part = primary(trial, &without(setting), ALL);
+        part.is_none_or(|part| part_verdict(part) == PartVerdict::Matters)
+    };
+    let kept: Properties =
+        winner.iter().filter(|(setting, _)| matters(setting)).map(|(a, b)| (a.clone(), b.clone())).collect();
+    if kept.is_empty() { winner.clone() } else { kept }
 }
 
 /// The runs of a search.
@@ -47,13 +60,17 @@ pub fn report(runs: Runs<'_>) -> Option<SearchReport> {
     let empty = SettingsSearchResult::default();
     let result = document.settings_search.as_ref().unwrap_or(&empty);
     let course = Course::of(&document.plan, result)?;
-    let proof = runs.proof.and_then(|document| proof(document, search.goal));
+    let winner = result.winner.clone().unwrap_or_default();
+    let smallest = smallest(&winner, runs.parts);
+    let arm = proposed_arm(runs.proof);
+    let settings = if arm == ALL { &winner } else { &smallest };
+    let proof = runs.proof.and_then(|document| proof(document, arm, search.goal));
     let outcome = outcome(runs, result, proof.as_ref());
     let proposed = match outcome {
-        SearchOutcome::Better => proposed(search, result.winner.as_ref()?, runs.parts),
-        SearchOutcome::ToProve | SearchOutcome::NotProven | SearchOutcome::Interrupted => {
-            result.winner.as_ref().map(|winner| proposed(search, winner, None)).unwrap_or_default()
-        }
+        SearchOutcome::Better
+        | SearchOutcome::ToProve
+        | SearchOutcome::NotProven
+        | SearchOutcome::Interrupted => proposed(search, settings, runs.parts),
         _ => Vec::new(),
     };
     let mut report = SearchReport {
@@ -98,6 +115,7 @@ fn outcome(runs: Runs<'_>, result: &SettingsSearchResult, proof: Option<&SearchP
             SearchOutcome::Failed
         }
         Some(BestEnding::Better) => match (runs.proof, proof) {
+            (None, _) if runs.parts.is_some_and(is_stopped) => SearchOutcome::Interrupted,
             (None, _) => SearchOutcome::ToProve,
             (Some(document), _) if is_stopped(document) => SearchOutcome::Interrupted,
             (Some(document), Some(proof))
@@ -123,7 +141,7 @@ fn proposed(
     let is_only = winner.len() == 1;
     let change = |(setting, to): (&String, &String)| {
         let dimension = search.dimensions.iter().find(|dimension| dimension.setting == *setting);
-        let part = trial.and_then(|trial| primary(trial, &without(setting), PROPOSED));
+        let part = trial.and_then(|trial| primary(trial, &without(setting), ALL));
         // The trial has the arm without it over the one with it; a reader wants to know what it does.
         let inverse = |of: fn(&MetricResult) -> Option<f64>| part.and_then(of).map(f64::recip);
         ProposedChange {
@@ -134,11 +152,8 @@ fn proposed(
             effect: inverse(|part| part.estimate_ratio),
             interval_low: inverse(|part| part.interval_high),
             interval_high: inverse(|part| part.interval_low),
-            verdict: match part.map(|part| part.verdict) {
-                Some(Verdict::Worse) => PartVerdict::Matters,
-                Some(Verdict::Equivalent) => PartVerdict::Idle,
-                Some(Verdict::Better) => PartVerdict::Harmful,
-                Some(Verdict::Undecided) => PartVerdict::NotShown,
+            verdict: match part.map(part_verdict) {
+                Some(verdict) => verdict,
                 None if is_only => PartVerdict::Whole,
                 None => PartVerdict::NotMeasured,
             },
@@ -147,10 +162,35 @@ fn proposed(
     winner.iter().map(change).collect()
 }
 
-fn proof(document: &RunDocument, goal: Option<Goal>) -> Option<SearchProof> {
+/// What the interval of a part shows. Each change has an interval of its own level: one in twenty that does nothing would be called
+/// otherwise, and no change is proposed for its part alone.
+fn part_verdict(part: &MetricResult) -> PartVerdict {
+    let worse_above_1 = part.good == Good::Lower;
+    let (Some(low), Some(high)) = (part.interval_low, part.interval_high) else {
+        return PartVerdict::NotShown;
+    };
+    match () {
+        () if part.verdict == Verdict::Equivalent => PartVerdict::Idle,
+        () if low > 1.0 && worse_above_1 || high < 1.0 && !worse_above_1 => PartVerdict::Matters,
+        () if high < 1.0 && worse_above_1 || low > 1.0 && !worse_above_1 => PartVerdict::Harmful,
+        () => PartVerdict::NotShown,
+    }
+}
+
+/// The arm that is proposed: the one with the fewest changes, unless it is not proven and the one with all of them is.
+fn proposed_arm(proof: Option<&RunDocument>) -> &'static str {
+    let Some(trial) = proof.and_then(|document| document.trial.as_ref()) else { return PROPOSED };
+    let is = |arm, against, wanted| verdict(trial, arm, against).is_some_and(|found| found.verdict == wanted);
+    let smallest_is_enough = is(PROPOSED, AS_IS, Verdict::Better)
+        && !is(PROPOSED, ALL, Verdict::Worse)
+        && !is(ALL, PROPOSED, Verdict::Better);
+    if !smallest_is_enough && is(ALL, AS_IS, Verdict::Better) { ALL } else { PROPOSED }
+}
+
+fn proof(document: &RunDocument, arm: &str, goal: Option<Goal>) -> Option<SearchProof> {
     let trial = document.trial.as_ref()?;
-    let verdict = verdict(trial, PROPOSED, AS_IS)?;
-    let figure = primary(trial, PROPOSED, AS_IS)?;
+    let verdict = verdict(trial, arm, AS_IS)?;
+    let figure = primary(trial, arm, AS_IS)?;
     let guard = |metric: &MetricResult| GuardFigure {
         metric: metric.name.clone(),
         estimate_ratio: metric.estimate_ratio,
@@ -158,7 +198,7 @@ fn proof(document: &RunDocument, goal: Option<Goal>) -> Option<SearchProof> {
         interval_high: metric.interval_high,
         verdict: metric.verdict,
     };
-    let of_pair = |metric: &&MetricResult| metric.arm == PROPOSED && metric.against == AS_IS;
+    let of_pair = |metric: &&MetricResult| metric.arm == arm && metric.against == AS_IS;
     let step = |name: &str| document.steps.iter().find(|step| step.name == name);
     Some(SearchProof {
         estimate_ratio: figure.estimate_ratio,
@@ -180,9 +220,9 @@ fn proof(document: &RunDocument, goal: Option<Goal>) -> Option<SearchProof> {
             .filter(|metric| metric.role != MetricRole::Primary)
             .map(guard)
             .collect(),
-        goal_held: goal.and_then(|goal| goal_held(step(PROPOSED)?, goal)),
+        goal_held: goal.and_then(|goal| goal_held(step(arm)?, goal)),
         unequal_guarantees: trial.unequal_guarantees.clone(),
-        guarantees: step(PROPOSED).map(|step| guarantees(&step.durability)).unwrap_or_default(),
+        guarantees: step(arm).map(|step| guarantees(&step.durability)).unwrap_or_default(),
     })
 }
 
@@ -236,7 +276,7 @@ fn goal_held(step: &StepResult, goal: Goal) -> Option<GoalHeld> {
 fn rate_check(document: &RunDocument) -> Option<RateCheck> {
     let figure = primary(document.trial.as_ref()?, PROPOSED, AS_IS)?;
     let ratios: Vec<f64> = figure.values.iter().map(|pair| pair.ratio()).collect();
-    let lower = figure.good == plumb_model::trial::Good::Lower;
+    let lower = figure.good == Good::Lower;
     Some(RateCheck {
         rate_per_s: document.plan.steps.first()?.load.rate_per_s?,
         pairs: figure.pairs,
@@ -302,7 +342,7 @@ fn summary(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
     let blocks = counted(report.blocks.len(), "block");
     let would_have_shown = report
         .smallest_gain
-        .map(|gain| format!("A gain of {} or more would have shown.", percent(1.0 - 1.0 / gain)));
+        .map(|gain| format!("A gain of {} or more would have shown.", percent(1.0 - gain)));
     let mut sentences = match report.outcome {
         SearchOutcome::Better => better(report),
         SearchOutcome::AsGood => {
@@ -317,6 +357,9 @@ fn summary(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
         SearchOutcome::ToProve => vec![format!(
             "{} looked better in {blocks}. That is a candidate and no result: the best of many blocks is partly luck. A trial proves it.",
             counted(report.proposed.len(), "change")
+        )],
+        SearchOutcome::Interrupted if report.ending.is_some() => vec![format!(
+            "The search is over after {blocks}, and was stopped before what it found was proven: candidates are no result."
         )],
         SearchOutcome::Interrupted => {
             vec![format!("The search was stopped after {blocks}: what it saw so far is no result.")]
@@ -385,7 +428,7 @@ fn too_noisy(report: &SearchReport) -> Vec<String> {
         format!(
             "with {} only a gain of {} or more would show",
             counted(report.blocks.len(), "block"),
-            percent(1.0 - 1.0 / gain)
+            percent(1.0 - gain)
         )
     });
     let reasons: Vec<String> = [spread, gain].into_iter().flatten().collect();

@@ -3,16 +3,17 @@
 use super::request::{Request, host_of};
 use crate::yaml::{Key, Value};
 use anyhow::Result;
-use plumb_judge::settings_search::{AS_IS, PROPOSED, UNPRUNED, without};
+use plumb_judge::settings_search::{ALL, AS_IS, PROPOSED, without};
 use plumb_model::plan::{ClusterPlan, Plan, Properties};
 use plumb_model::property::usual_name;
 use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::{ArmWords, ArmsWords, OneOrMany, RateWords, Scalar, SetupWords};
 use plumb_model::settings_search::of_owner;
+use plumb_model::trial::Against;
 use plumb_model::tunable::Owner;
 
-/// Pairs in which each change's own part is measured: as many as an interval of 95 % asks for with some comparisons to allow for, and more.
-const PARTS_PAIRS: u32 = 10;
+/// Pairs in which each change's own part is measured: with 6 an interval of 95 % is as wide as all of them.
+const PARTS_PAIRS: u32 = 8;
 /// Pairs at another rate: a look and no verdict.
 const RATE_PAIRS: u32 = 3;
 /// The other rates, as shares of the scenario's.
@@ -23,7 +24,11 @@ const PROOF_SEED: u64 = 0x5851_f42d;
 /// The trials of a winner.
 pub(super) struct Proof<'a> {
     pub(super) request: &'a Request,
+    /// All changes that were found.
     pub(super) winner: &'a Properties,
+    /// Those without which the rest is worse.
+    pub(super) smallest: Properties,
+    /// The changes before those that seemed idle were taken back, where that is more.
     pub(super) unpruned: Option<&'a Properties>,
 }
 
@@ -53,15 +58,19 @@ struct Pairs {
 impl Proof<'_> {
     /// The trial of the whole.
     pub(super) fn plan(&self) -> Result<Plan> {
-        let mut arms = vec![(AS_IS, Properties::new()), (PROPOSED, self.winner.clone())];
-        arms.extend(self.unpruned.map(|unpruned| (UNPRUNED, unpruned.clone())));
+        let mut arms = vec![(AS_IS, Properties::new()), (PROPOSED, self.smallest.clone())];
+        let all = match self.smallest == *self.winner {
+            true => self.unpruned.filter(|unpruned| *unpruned != self.winner),
+            false => Some(self.winner),
+        };
+        arms.extend(all.map(|all| (ALL, all.clone())));
         let pairs = Pairs { most: self.request.pairs, until_decided: true, restarts: true };
         self.trial(&named(arms), pairs, None)
     }
 
     /// The trial of each change's own part: all of them against all but one.
     pub(super) fn parts_plan(&self) -> Result<Plan> {
-        let mut arms = vec![(PROPOSED.to_owned(), self.winner.clone())];
+        let mut arms = vec![(ALL.to_owned(), self.winner.clone())];
         for setting in self.winner.keys() {
             let mut others = self.winner.clone();
             others.remove(setting);
@@ -81,7 +90,7 @@ impl Proof<'_> {
 
     /// The trial at another rate.
     pub(super) fn rate_plan(&self, rate: OtherRate) -> Result<Plan> {
-        let arms = named(vec![(AS_IS, Properties::new()), (PROPOSED, self.winner.clone())]);
+        let arms = named(vec![(AS_IS, Properties::new()), (PROPOSED, self.smallest.clone())]);
         let pairs = Pairs { most: RATE_PAIRS, until_decided: false, restarts: false };
         self.trial(&arms, pairs, Some(rate.per_s))
     }
@@ -112,6 +121,9 @@ impl Proof<'_> {
         scenario.load.duration = Some(OneOrMany::One(space.block));
         let is_lab = matches!(search.cluster, ClusterPlan::Lab { .. });
         let words = scenario.trial.get_or_insert_default();
+        if arms.iter().any(|(name, _)| name == ALL) && arms[0].0 == AS_IS {
+            words.against = Some(Against::EachOther);
+        }
         words.primary.get_or_insert_with(|| space.metric.clone());
         words.until_decided = Some(pairs.until_decided);
         words.pairs = (!pairs.until_decided).then_some(pairs.most);
@@ -147,7 +159,7 @@ impl Proof<'_> {
             kept.push(entry("load", Value::Map(vec![duration])));
         }
         let reference = arm_tree(first.as_ref(), &Properties::new());
-        let proposed = arm_tree(first.as_ref(), self.winner);
+        let proposed = arm_tree(first.as_ref(), &self.smallest);
         kept.push(entry("arms", Value::Map(vec![entry(AS_IS, reference), entry(PROPOSED, proposed)])));
         let trial = [
             ("primary", space.metric.clone()),
