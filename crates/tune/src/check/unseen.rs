@@ -19,6 +19,12 @@ const SOURCES: &[(&str, &str, &str, &str)] = &[
         "no counters of IP, TCP and UDP: segments sent again, damaged packets and dropped datagrams are not seen",
     ),
     (
+        "the kernel's queueing disciplines (rtnetlink)",
+        "qdisc.",
+        ".drops",
+        "no counters of the queues through which this host sends: packets that it drops itself on the way out are not seen",
+    ),
+    (
         "/proc/net/softnet_stat",
         "softnet.",
         ".dropped",
