@@ -129,9 +129,7 @@ fn same(hosts: &[NamedCheck<'_>]) -> Vec<String> {
         for other in hosts.iter().skip(at + 1) {
             let digests = (one.check.host.host_digest.value(), other.check.host.host_digest.value());
             let is_of_one = matches!(digests, (Some(own), Some(its)) if own == its);
-            let words = match one.check == other.check
-                || (is_of_one && one.check.started_at == other.check.started_at)
-            {
+            let words = match unnamed(one.check) == unnamed(other.check) {
                 true => "are the same check of one host",
                 false if is_of_one => {
                     "are of one host, by its machine id: they show how it changed, and no other host"
@@ -142,6 +140,11 @@ fn same(hosts: &[NamedCheck<'_>]) -> Vec<String> {
         }
     }
     remarks
+}
+
+/// A check without the name that somebody gave it.
+fn unnamed(check: &HostCheck) -> HostCheck {
+    HostCheck { label: None, ..check.clone() }
 }
 
 fn ids<'a>(hosts: &[NamedCheck<'a>]) -> BTreeSet<&'a str> {
@@ -355,7 +358,8 @@ mod tests {
             let named = [NamedCheck { name: "x", check: one }, NamedCheck { name: "y", check: other }];
             compare(&named).remarks.join(" ")
         };
-        assert!(remark(&of("1", "now"), &of("1", "now")).contains("x and y are the same check"));
+        let named = HostCheck { label: Some("z".to_owned()), ..of("1", "now") };
+        assert!(remark(&of("1", "now"), &named).contains("x and y are the same check"));
         assert!(remark(&of("1", "now"), &of("1", "then")).contains("x and y are of one host"));
         assert_eq!(remark(&of("1", "now"), &of("2", "now")), "");
     }

@@ -99,7 +99,12 @@ pub(crate) fn check_with(
         also_changed_by: other_owners(host, &checks),
         checks,
         cpus: placement::map(host, &interfaces, &placement),
-        unseen: [unseen::sources(host, window, &interfaces), unseen::networks(host, &processes)].concat(),
+        unseen: [
+            unseen::sources(host, window, &interfaces),
+            unseen::foreign_interfaces(host).into_iter().collect(),
+            unseen::networks(host, &processes),
+        ]
+        .concat(),
         host: facts,
     }
 }

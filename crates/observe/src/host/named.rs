@@ -298,7 +298,11 @@ fn pressure(kind: &str, text: &str, named: &mut NamedCounters) {
 
 fn interfaces(root: &HostRoot, named: &mut NamedCounters) {
     let names = root.list("/sys/class/net").unwrap_or_default();
-    for interface in names.into_iter().filter(|name| name != "lo").take(INTERFACES_MAX) {
+    // Those of the namespace in which /sys was mounted; one that this namespace does not have lost nothing of its packets.
+    let table = root.read("/proc/net/dev").unwrap_or_default();
+    let own: Vec<&str> = table.lines().filter_map(|line| Some(line.rsplit_once(':')?.0.trim())).collect();
+    let is_own = |name: &String| name != "lo" && (own.is_empty() || own.contains(&name.as_str()));
+    for interface in names.into_iter().filter(is_own).take(INTERFACES_MAX) {
         let folder = format!("/sys/class/net/{interface}/statistics");
         for counter in root.list(&folder).unwrap_or_default() {
             let value =
