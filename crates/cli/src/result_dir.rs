@@ -4,7 +4,8 @@
 
 use crate::args::result::{ResultArgs, ResultOutput};
 use crate::errors::UsageError;
-use crate::{printer, whole_file};
+use crate::printer;
+use crate::whole_file::{self, WholeFile};
 use anyhow::{Context, Result};
 use plumb_judge::capacity::Sizing;
 use plumb_model::check::HostCheck;
@@ -184,9 +185,20 @@ pub(crate) fn read_check(path: &Path) -> Result<HostCheck> {
         true => path.join(ResultKind::Check.document()),
         false => path.to_owned(),
     };
-    let text = fs_err::read_to_string(&document).map_err(RunDirError::Read)?;
-    parse_check(&document, &text)
+    let text =
+        fs_err::read_to_string(&document).map_err(|error| UsageError::new(error.to_string(), A_CHECK))?;
+    parse_check(&document, &text).map_err(|error| match error.downcast::<RunDirError>() {
+        Ok(RunDirError::NotADocument { path, source }) => {
+            let message = format!("{} is not the check of a host: {source}", path.display());
+            UsageError::new(message, A_CHECK).into()
+        }
+        Ok(other) => other.into(),
+        Err(error) => error,
+    })
 }
+
+/// What a check is read from.
+const A_CHECK: &str = "give what `plumb check --output json` printed, or a directory of `plumb check --out` with its check.json";
 
 fn parse_check(path: &Path, text: &str) -> Result<HostCheck> {
     let document: HostCheck = parse(path, text)?;
@@ -201,18 +213,24 @@ pub(crate) fn json(document: &impl Serialize) -> Result<String> {
 }
 
 /// Refuses places in which the result could not be kept, before anything is measured. `further` names what else would be written.
-pub(crate) fn check_places(result: &ResultArgs, further: &[&str]) -> Result<(), UsageError> {
+pub(crate) fn check_places(result: &ResultArgs, further: &[&str]) -> Result<()> {
     if let Some(directory) = &result.out {
         refuse_taken(directory, further)?;
+        whole_file::may_be_made_in(directory).context("cannot make the directory of --out")?;
     }
     let folder = result.html.as_ref().and_then(|page| page.parent());
     match folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
-        None => Ok(()),
+        None => {}
         Some(folder) => {
             let message = format!("--html: there is no directory {}", folder.display());
-            Err(UsageError::new(message, "make it, or name another place for the page"))
+            return Err(UsageError::new(message, "make it, or name another place for the page").into());
         }
     }
+    if let Some(page) = &result.html {
+        // Made and left unfinished: nothing of it stays.
+        WholeFile::create(page).context("cannot write the page of --html")?;
+    }
+    Ok(())
 }
 
 /// Refuses a directory that has a result already. Called before anything is measured or read: an hour's work must not end at this.

@@ -31,8 +31,10 @@ impl WholeFile {
         }
         let Some(name) = place.file_name() else { return Err(io::ErrorKind::InvalidInput.into()) };
         let partial = place.with_file_name(format!(".{}.partial", name.to_string_lossy()));
-        let file = File::create(&partial)?;
-        Ok(WholeFile { file, kind: Kind::Beside { partial, place } })
+        // Whoever named the place does not know of the file beside it.
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", place.display()));
+        let file = std::fs::File::create(&partial).map_err(named)?;
+        Ok(WholeFile { file: File::from_parts(file, &partial), kind: Kind::Beside { partial, place } })
     }
 
     /// Removes what an earlier command left at the place: should this one be killed, it must not be taken for its own.
@@ -72,6 +74,19 @@ impl Drop for WholeFile {
             let _ = std::fs::remove_file(partial);
         }
     }
+}
+
+/// Asks whether something could be made in a directory that may not be there yet. Nothing stays.
+///
+/// # Errors
+/// What the file system says of the nearest directory that is there.
+pub(crate) fn may_be_made_in(directory: &Path) -> io::Result<()> {
+    let absolute = std::path::absolute(directory)?;
+    let Some(there) = absolute.ancestors().find(|place| place.exists()) else { return Ok(()) };
+    // A file system may refuse root, too, whatever its modes say: only making something tells.
+    let probe = there.join(format!(".plumb-{}.partial", std::process::id()));
+    let made = std::fs::File::create_new(&probe).and_then(|_| std::fs::remove_file(&probe));
+    made.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", there.display())))
 }
 
 /// Writes a file, whole or not at all.

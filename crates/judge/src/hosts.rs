@@ -31,6 +31,16 @@ pub struct NamedCheck<'a> {
 /// A setting of a thing.
 type Key = (String, String);
 
+/// True if something hurts on a host, or something is lost there.
+pub fn hurts(check: &HostCheck) -> bool {
+    hurting(check) > 0 || !check.losses.is_empty()
+}
+
+/// Settings and other things that counters show to hurt, whoever can change them.
+fn hurting(check: &HostCheck) -> usize {
+    [Status::Change, Status::Advice].into_iter().map(|status| check.of(status).count()).sum()
+}
+
 /// Holds hosts against each other.
 pub fn compare(hosts: &[NamedCheck<'_>]) -> HostsCompared {
     let mut values: BTreeMap<Key, BTreeMap<&str, String>> = BTreeMap::new();
@@ -52,7 +62,7 @@ pub fn compare(hosts: &[NamedCheck<'_>]) -> HostsCompared {
         .iter()
         .map(|host| HostOfMany {
             name: host.name.to_owned(),
-            changes: host.check.of(Status::Change).count() as u32,
+            changes: hurting(host.check) as u32,
             unlike: unlike(host.name),
             losses: host.check.losses.iter().map(|loss| loss.layer.words().to_owned()).collect(),
         })
@@ -95,6 +105,7 @@ fn remarks(hosts: &[NamedCheck<'_>]) -> Vec<String> {
             told(&|check| format!("{} s", (10.0 * check.window_s).round() / 10.0))
         ));
     }
+    remarks.extend(same(hosts));
     let all: BTreeSet<&str> = ids(hosts);
     let lacking: Vec<String> = hosts
         .iter()
@@ -111,12 +122,43 @@ fn remarks(hosts: &[NamedCheck<'_>]) -> Vec<String> {
     remarks
 }
 
+/// Documents that are of one host, or one and the same.
+fn same(hosts: &[NamedCheck<'_>]) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for (at, one) in hosts.iter().enumerate() {
+        for other in hosts.iter().skip(at + 1) {
+            let digests = (one.check.host.host_digest.value(), other.check.host.host_digest.value());
+            let is_of_one = matches!(digests, (Some(own), Some(its)) if own == its);
+            let words = match unnamed(one.check) == unnamed(other.check) {
+                true => "are the same check of one host",
+                false if is_of_one => {
+                    "are of one host, by its machine id: they show how it changed, and no other host"
+                }
+                false => continue,
+            };
+            remarks.push(format!("{} and {} {words}.", one.name, other.name));
+        }
+    }
+    remarks
+}
+
+/// A check without the name that somebody gave it.
+fn unnamed(check: &HostCheck) -> HostCheck {
+    HostCheck { label: None, ..check.clone() }
+}
+
 fn ids<'a>(hosts: &[NamedCheck<'a>]) -> BTreeSet<&'a str> {
     hosts.iter().flat_map(|host| host.check.checks.iter().map(|check| check.id.as_str())).collect()
 }
 
+/// What a check says of it is made of facts, which are compared themselves: a document that did not look at it has them all the same.
+const OF_FACTS: &str = "mitigations";
+
 /// A setting's value, where the host has one and somebody set it. Processes are of one host alone, so their settings are not compared.
 fn setting(check: &SettingCheck) -> Option<(Key, String)> {
+    if check.id == OF_FACTS {
+        return None;
+    }
     let configured = check.configured.as_ref()?;
     let value = check.effective.as_ref().unwrap_or(configured).clone();
     (!check.target.starts_with("process ")).then(|| ((check.id.clone(), check.target.clone()), value))
@@ -133,10 +175,21 @@ fn facts(check: &HostCheck) -> Vec<(Key, String)> {
         ("machine", host.machine.value().cloned()),
         ("operating system", host.os_name.value().cloned()),
         ("clock source", host.clock_source.value().cloned()),
-        ("mitigations", host.mitigations.value().cloned()),
+        ("kernel option mitigations", host.mitigations.value().cloned()),
+        ("open vulnerabilities", host.vulnerabilities.value().map(open)),
     ];
     let known = |(name, value): (&str, Option<String>)| Some(((name.to_owned(), String::new()), value?));
     facts.into_iter().filter_map(known).collect()
+}
+
+/// The vulnerabilities of the processor that the kernel does not defend against.
+fn open(states: &BTreeMap<String, String>) -> String {
+    let open: Vec<&str> = states
+        .iter()
+        .filter(|(_, state)| state.starts_with("Vulnerable"))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if open.is_empty() { NONE.to_owned() } else { open.join(", ") }
 }
 
 fn difference<'a>(
@@ -181,8 +234,8 @@ fn looked_at(check: &HostCheck, (id, target): &Key) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plumb_model::check::{Risk, Role};
-    use plumb_model::facts::HostFacts;
+    use plumb_model::check::{LayerLoss, LossLayer, Risk, Role};
+    use plumb_model::facts::{Fact, HostFacts};
 
     fn host(values: &[(&str, &str)]) -> HostCheck {
         let check = |(id, value): &(&str, &str)| SettingCheck {
@@ -198,6 +251,7 @@ mod tests {
             source: String::new(),
             assignments: Vec::new(),
             expected: String::new(),
+            by_hand: String::new(),
         };
         HostCheck {
             schema_version: SCHEMA_VERSION,
@@ -273,6 +327,57 @@ mod tests {
         let named = [("one", &disk), ("two", &disk), ("three", &all)];
         let compared = compare(&named.map(|(name, check)| NamedCheck { name, check }));
         assert_eq!(compared.differences[0].others[0].value, NONE);
+    }
+
+    #[test]
+    fn what_is_made_of_facts_is_compared_by_them_whether_a_check_looked_at_it_or_not() {
+        let known = |option: &str| Fact::Known { value: option.to_owned(), source: String::new() };
+        let with_facts = |mut check: HostCheck| {
+            check.host.mitigations = known("auto");
+            check
+        };
+        let whole = with_facts(host(&[("mitigations", "mitigations=auto: 7 defended, 0 open")]));
+        let part = with_facts(host(&[("swappiness", "1")]));
+        let named = [NamedCheck { name: "a", check: &whole }, NamedCheck { name: "b", check: &part }];
+        assert!(compare(&named).differences.is_empty(), "{:?}", compare(&named).differences);
+        let mut off = part.clone();
+        off.host.mitigations = known("off");
+        let named = [NamedCheck { name: "a", check: &whole }, NamedCheck { name: "b", check: &off }];
+        assert_eq!(compare(&named).differences[0].id, "kernel option mitigations");
+    }
+
+    #[test]
+    fn documents_of_one_host_are_remarked_and_so_are_equal_ones() {
+        let of = |digest: &str, at: &str| {
+            let mut check = host(&[("a", "1")]);
+            check.started_at = at.to_owned();
+            check.host.host_digest = Fact::Known { value: digest.to_owned(), source: String::new() };
+            check
+        };
+        let remark = |one: &HostCheck, other: &HostCheck| {
+            let named = [NamedCheck { name: "x", check: one }, NamedCheck { name: "y", check: other }];
+            compare(&named).remarks.join(" ")
+        };
+        let named = HostCheck { label: Some("z".to_owned()), ..of("1", "now") };
+        assert!(remark(&of("1", "now"), &named).contains("x and y are the same check"));
+        assert!(remark(&of("1", "now"), &of("1", "then")).contains("x and y are of one host"));
+        assert_eq!(remark(&of("1", "now"), &of("2", "now")), "");
+    }
+
+    #[test]
+    fn a_host_hurts_by_what_can_be_changed_by_what_cannot_and_by_losses() {
+        assert!(!hurts(&host(&[("a", "1")])));
+        for status in [Status::Change, Status::Advice] {
+            let mut check = host(&[("a", "1")]);
+            check.checks[0].status = status;
+            assert!(hurts(&check));
+            let named = [NamedCheck { name: "x", check: &check }];
+            assert_eq!(compare(&named).hosts[0].changes, 1);
+        }
+        let mut loses = host(&[]);
+        loses.losses =
+            vec![LayerLoss { layer: LossLayer::OwnQueue, counters: Vec::new(), reasons: Vec::new() }];
+        assert!(hurts(&loses));
     }
 
     #[test]

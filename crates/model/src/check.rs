@@ -154,9 +154,12 @@ pub struct SettingCheck {
     /// What a change is expected to bring.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub expected: String,
+    /// The commands with which somebody changes it by hand, where Plumb leaves it to them; empty where there are none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by_hand: String,
 }
 
-/// Where packets or connections are lost on their way to the application.
+/// Where packets or connections are lost on their way to the application, or packets of its own on their way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LossLayer {
@@ -176,11 +179,38 @@ pub enum LossLayer {
     Socket,
     /// The queue of connections that wait to be accepted is full.
     AcceptQueue,
+    /// A queueing discipline of this host drops what the host sends, before its interface takes it.
+    OwnQueue,
+}
+
+/// What a layer loses. What is lost of one kind is no consequence of what is lost of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LossKind {
+    /// Packets that came.
+    Received,
+    /// Connections that were asked for.
+    Connections,
+    /// Packets that this host sends.
+    Sent,
+}
+
+impl LossKind {
+    /// All of them.
+    pub const ALL: [LossKind; 3] = [LossKind::Received, LossKind::Connections, LossKind::Sent];
+
+    /// What is lost, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            LossKind::Received => "packets",
+            LossKind::Connections => "connections",
+            LossKind::Sent => "packets that this host sends",
+        }
+    }
 }
 
 impl LossLayer {
     /// All of them, in the order in which a packet meets them.
-    pub const ALL: [LossLayer; 8] = [
+    pub const ALL: [LossLayer; 9] = [
         LossLayer::Wire,
         LossLayer::PortBuffer,
         LossLayer::Ring,
@@ -189,6 +219,7 @@ impl LossLayer {
         LossLayer::Stack,
         LossLayer::Socket,
         LossLayer::AcceptQueue,
+        LossLayer::OwnQueue,
     ];
 
     /// The layer in words.
@@ -202,12 +233,17 @@ impl LossLayer {
             LossLayer::Stack => "network stack",
             LossLayer::Socket => "socket buffer",
             LossLayer::AcceptQueue => "accept queue",
+            LossLayer::OwnQueue => "own queue on the way out",
         }
     }
 
-    /// True if it loses connections and not packets: what it lost is no consequence of what another layer lost.
-    pub fn is_of_connections(self) -> bool {
-        self == LossLayer::AcceptQueue
+    /// What it loses.
+    pub fn kind(self) -> LossKind {
+        match self {
+            LossLayer::AcceptQueue => LossKind::Connections,
+            LossLayer::OwnQueue => LossKind::Sent,
+            _ => LossKind::Received,
+        }
     }
 }
 
@@ -218,7 +254,7 @@ pub struct LayerLoss {
     pub layer: LossLayer,
     /// Its counters that grew.
     pub counters: Vec<Evidence>,
-    /// Why the kernel dropped packets, by its own words, where it was traced.
+    /// Which part of it lost how much; and why the kernel dropped packets, by its own words, where it was traced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
 }
@@ -344,7 +380,7 @@ pub struct HostsCompared {
 pub struct HostOfMany {
     /// Its label, or where its document was found.
     pub name: String,
-    /// Settings that are shown to hurt.
+    /// Settings and other things that are shown to hurt, whoever can change them.
     pub changes: u32,
     /// Settings in which it differs from most.
     pub unlike: u32,

@@ -278,7 +278,7 @@ mod tests {
         let reading = |rows: &[[u64; 3]]| -> BTreeMap<u64, TcpLimits> {
             let row = |[cookie, busy_us, buffer_limited_us]: &[u64; 3]| {
                 let (cookie, busy_us, buffer_limited_us) = (*cookie, *busy_us, *buffer_limited_us);
-                (cookie, TcpLimits { cookie, busy_us, window_limited_us: 0, buffer_limited_us })
+                (cookie, TcpLimits { cookie, busy_us, buffer_limited_us, ..TcpLimits::default() })
             };
             rows.iter().map(row).collect()
         };

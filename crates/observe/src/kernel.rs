@@ -154,12 +154,16 @@ fn traced_pid(root: &HostRoot, pid: Option<u32>) -> Result<u32, String> {
 
 /// Nothing could be had; the first part's reason stands for all.
 fn refused(error: &LoadError) -> ObserveError {
-    let hint = if error.is_permission() {
-        "run as root, or with CAP_BPF and CAP_PERFMON; in a container, on the host"
-    } else {
-        "Linux 5.11 or newer is needed, with CONFIG_BPF_SYSCALL and trace points"
-    };
-    ObserveError::KernelTrace { reason: error.to_string(), hint }
+    match error.is_permission() {
+        true => ObserveError::KernelTrace {
+            reason: format!("it needs root, or CAP_BPF and CAP_PERFMON ({error})"),
+            hint: "run as root; in a container, on the host",
+        },
+        false => ObserveError::KernelTrace {
+            reason: error.to_string(),
+            hint: "Linux 5.11 or newer is needed, with CONFIG_BPF_SYSCALL and trace points",
+        },
+    }
 }
 
 #[cfg(test)]

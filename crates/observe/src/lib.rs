@@ -53,11 +53,13 @@ mod jvm;
 mod kernel;
 mod lines;
 mod listeners;
+mod netlink;
 mod own_cost;
 mod perf;
 mod process;
 mod profile;
 mod prometheus;
+mod queue_disciplines;
 mod requests;
 mod root;
 mod storage;
@@ -87,7 +89,7 @@ pub use jvm::{
     jvm_thread_names,
 };
 pub use kernel::KernelTrace;
-pub use listeners::listening_process;
+pub use listeners::{listening_process, listening_process_at};
 pub use perf::{PerfError, PerfProfiler};
 pub use process::{
     ProcessDetails, ProcessNames, StateReadings, find_brokers, process_names, process_window, remote_memory,

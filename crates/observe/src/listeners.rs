@@ -16,7 +16,18 @@ pub fn listening_process(root: &HostRoot, address: SocketAddr) -> Option<u32> {
     let exact = on_port().find(|socket| socket.local.ip().to_canonical() == wanted);
     let TcpSocket { inode, .. } =
         exact.or_else(|| on_port().find(|socket| socket.local.ip().is_unspecified()))?;
-    let holds = |pid: u32| sockets_of(root, pid).is_some_and(|own| own.binary_search(inode).is_ok());
+    holder(root, *inode)
+}
+
+/// The process that listens at a port, whatever the address; none where there is none, or where one may not look.
+pub fn listening_process_at(root: &HostRoot, port: u16) -> Option<u32> {
+    let sockets = tcp_sockets(root, "/proc/net")?;
+    let found = sockets.iter().find(|socket| socket.listens() && socket.local.port() == port)?;
+    holder(root, found.inode)
+}
+
+fn holder(root: &HostRoot, inode: u64) -> Option<u32> {
+    let holds = |pid: u32| sockets_of(root, pid).is_some_and(|own| own.binary_search(&inode).is_ok());
     root.list("/proc").ok()?.iter().filter_map(|name| name.parse().ok()).find(|pid| holds(*pid))
 }
 
@@ -30,6 +41,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         assert_eq!(listening_process(&HostRoot::default(), address), Some(std::process::id()));
+        assert_eq!(listening_process_at(&HostRoot::default(), address.port()), Some(std::process::id()));
         drop(listener);
         assert_eq!(listening_process(&HostRoot::default(), address), None);
     }

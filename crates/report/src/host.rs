@@ -49,8 +49,12 @@ pub(crate) fn now(check: &SettingCheck) -> String {
 
 /// A setting in a sentence or two: what it is, what is usual, why.
 pub(crate) fn told(check: &SettingCheck) -> String {
-    let usual = check.recommended.as_ref().map(|usual| format!(", usual {usual}")).unwrap_or_default();
-    format!("{}: {}{usual}. {}", name(&check.id, &check.target), now(check), sentence(&check.reason))
+    let usual = check.recommended.as_ref().map(|usual| format!(", usually {usual}")).unwrap_or_default();
+    let by_hand = match check.by_hand.as_str() {
+        "" => String::new(),
+        commands => format!(" By hand: {commands}."),
+    };
+    format!("{}: {}{usual}. {}{by_hand}", name(&check.id, &check.target), now(check), sentence(&check.reason))
 }
 
 /// A sentence with a capital and a full stop. A name that comes first (`vm.swappiness`, `/proc/net/tcp`) stays as it is written.

@@ -8,11 +8,13 @@ use crate::placement::{self, placement};
 use crate::tunables::{Context, TUNABLES};
 use crate::window::Window;
 use plumb_model::check::{HostCheck, Role, SCHEMA_VERSION};
-use plumb_model::fault::chain;
+use plumb_model::fault::{HasFault, chain};
 use plumb_observe::{CommandRunner, KernelTrace, find_brokers, host_facts, named_counters};
 use std::time::Instant;
 
 mod unseen;
+
+const REASONS: &str = "the kernel's reasons of drops";
 
 /// What a check is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,9 +41,15 @@ pub fn check(host: &Host, commands: &dyn CommandRunner, asked: &Asked, wait: imp
     let mut found = check_with(host, commands, asked, &window);
     match trace {
         None => {}
-        Some(Ok(trace)) => add_reasons(&mut found.losses, &trace.finish().drops),
+        Some(Ok(trace)) => {
+            let kernel = trace.finish();
+            add_reasons(&mut found.losses, &kernel.drops);
+            let missing = kernel.missing.iter().filter_map(|missing| missing.strip_prefix("drops: "));
+            found.unseen.extend(missing.map(|why| format!("{REASONS}: {why}")));
+        }
         Some(Err(error)) => {
-            found.unseen.push(format!("the kernel's reasons of drops: {}", chain(&error).join(": ")))
+            let why = chain(&error).into_iter().chain(error.hint().map(Into::into));
+            found.unseen.push(format!("{REASONS}: {}", why.collect::<Vec<String>>().join("; ")));
         }
     }
     found
@@ -91,7 +99,12 @@ pub(crate) fn check_with(
         also_changed_by: other_owners(host, &checks),
         checks,
         cpus: placement::map(host, &interfaces, &placement),
-        unseen: [unseen::sources(host, window, &interfaces), unseen::networks(host, &processes)].concat(),
+        unseen: [
+            unseen::sources(host, window, &interfaces),
+            unseen::foreign_interfaces(host).into_iter().collect(),
+            unseen::networks(host, &processes),
+        ]
+        .concat(),
         host: facts,
     }
 }

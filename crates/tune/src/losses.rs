@@ -1,10 +1,12 @@
 //! Where packets and connections were lost over a window: each layer with its counters, in the order in which a packet meets them.
 //!
 //! The first layer that lost is the one to mend; what comes after it may be its consequence. Names of drivers' counters differ, so each
-//! layer has words that tell its own. Connections are counted apart from packets: a full accept queue is no consequence of lost packets.
+//! layer has words that tell its own. Connections are counted apart from packets, and packets that the host sends from those that came: a full
+//! accept queue is no consequence of lost packets, and neither is a full queue on the way out.
 
 use crate::window::Window;
 use plumb_model::check::{Evidence, LayerLoss, LossLayer};
+use plumb_model::figure;
 use plumb_model::observed::DropReason;
 
 /// Counters of drivers by layer: a name with one of these in it is of that layer. The first that fits counts.
@@ -47,23 +49,23 @@ const OF_DRIVERS: &[(LossLayer, &[&str])] = &[
 ];
 const NO_LOSS: &[&str] = &["xdp", "csum", "checksum", "corrected", "steer_missed"];
 
-/// Counters of the kernel by layer.
+/// Counters of the kernel by layer, with what each counts.
 const OF_KERNEL: &[(LossLayer, &[&str], &str)] = &[
     (
         LossLayer::Stack,
         &[
             "Ip.InDiscards",
             "Ip.InHdrErrors",
-            "Ip.ReasmFails",
             "Tcp.InErrs",
             "snmp6.Ip6InDiscards",
             "snmp6.Ip6InHdrErrors",
-            "snmp6.Ip6ReasmFails",
             "TcpExt.PFMemallocDrop",
             "TcpExt.IPReversePathFilter",
         ],
         "packets",
     ),
+    // One for each fragment that comes too late or has no room, and for each datagram that is never whole (net/ipv4/ip_fragment.c).
+    (LossLayer::Stack, &["Ip.ReasmFails", "snmp6.Ip6ReasmFails"], "failures of fragments"),
     (
         LossLayer::Socket,
         &[
@@ -71,16 +73,19 @@ const OF_KERNEL: &[(LossLayer, &[&str], &str)] = &[
             "snmp6.Udp6RcvbufErrors",
             "TcpExt.TCPRcvQDrop",
             "TcpExt.TCPBacklogDrop",
-            "TcpExt.PruneCalled",
             "TcpExt.RcvPruned",
-            "TcpExt.OfoPruned",
             "TcpExt.TCPOFODrop",
             "TcpExt.TCPZeroWindowDrop",
         ],
         "packets",
     ),
-    (LossLayer::AcceptQueue, &["TcpExt.ListenOverflows", "TcpExt.TCPReqQFullDrop"], "connections"),
+    // A queue that was cut, by however many packets.
+    (LossLayer::Socket, &["TcpExt.PruneCalled", "TcpExt.OfoPruned"], "times"),
+    (LossLayer::AcceptQueue, &["TcpExt.ListenOverflows", "TcpExt.TCPReqQFullDrop"], ATTEMPTS),
 ];
+
+/// What the kernel counts of connections that found no room: each try of a client that tries again.
+pub(crate) const ATTEMPTS: &str = "attempts to connect";
 
 /// The layers that lost something, the first first.
 pub(crate) fn losses(window: &Window) -> Vec<LayerLoss> {
@@ -88,33 +93,104 @@ pub(crate) fn losses(window: &Window) -> Vec<LayerLoss> {
         .into_iter()
         .map(|layer| LayerLoss { layer, counters: Vec::new(), reasons: Vec::new() })
         .collect();
-    let mut add = |layer: LossLayer, evidence| {
-        if let Some(found) = layers.iter_mut().find(|found| found.layer == layer) {
-            found.counters.push(evidence);
-        }
-    };
     for (name, _) in window.matching("nic.", "") {
         let counter = name.splitn(3, '.').nth(2).unwrap_or_default();
         if let (Some(layer), Some(evidence)) = (layer_of(counter), window.evidence(name, "packets")) {
-            add(layer, evidence);
+            add(&mut layers, layer, evidence);
         }
     }
     if let Some(evidence) = window.evidence_of_sum("softnet.", ".dropped", "packets") {
-        add(LossLayer::SoftnetBacklog, evidence);
+        add(&mut layers, LossLayer::SoftnetBacklog, evidence);
     }
     for (layer, counters, unit) in OF_KERNEL {
-        window.evidence_of(counters, unit).into_iter().for_each(|evidence| add(*layer, evidence));
+        window
+            .evidence_of(counters, unit)
+            .into_iter()
+            .for_each(|evidence| add(&mut layers, *layer, evidence));
     }
-    dropped_while_opening(window).into_iter().for_each(|evidence| add(LossLayer::AcceptQueue, evidence));
+    dropped_while_opening(window)
+        .into_iter()
+        .for_each(|evidence| add(&mut layers, LossLayer::AcceptQueue, evidence));
+    for drop in own_drops(window) {
+        match drop.stands {
+            Stands::Root => add(&mut layers, LossLayer::OwnQueue, drop.evidence),
+            Stands::Ingress => add(&mut layers, LossLayer::Stack, drop.evidence),
+            // Those above count them, too.
+            Stands::Below => {
+                let all = layers.iter_mut().find(|found| found.layer == LossLayer::OwnQueue);
+                let packets = figure::count(drop.evidence.amount as u64);
+                let words = format!("of them at {}: {packets} packets", drop.evidence.counter);
+                all.into_iter().for_each(|all| all.reasons.push(words.clone()));
+            }
+        }
+    }
     layers.retain(|layer| !layer.counters.is_empty());
     layers
+}
+
+fn add(layers: &mut [LayerLoss], layer: LossLayer, evidence: Evidence) {
+    if let Some(found) = layers.iter_mut().find(|found| found.layer == layer) {
+        found.counters.push(evidence);
+    }
+}
+
+/// Where a queueing discipline stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stands {
+    /// All that its interface sends goes through it.
+    Root,
+    /// Below another one, which counts what it drops.
+    Below,
+    /// A place for filters on the way in.
+    Ingress,
+}
+
+/// What a queueing discipline dropped.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct OwnDrop {
+    pub(crate) interface: String,
+    /// Its kind and number, as tc writes them.
+    pub(crate) discipline: String,
+    pub(crate) stands: Stands,
+    /// Its drops.
+    pub(crate) evidence: Evidence,
+    /// How often it held a packet back to a rate.
+    pub(crate) held_back: Option<Evidence>,
+}
+
+/// The queueing disciplines that dropped something, those at the root first.
+pub(crate) fn own_drops(window: &Window) -> Vec<OwnDrop> {
+    let drop = |(counter, growth): (&str, u64)| {
+        let name = counter.strip_suffix(".drops").filter(|_| growth > 0)?;
+        let (interface, discipline) = name.strip_prefix("qdisc.")?.rsplit_once('.')?;
+        let stands = match discipline {
+            below if below.contains(" within ") => Stands::Below,
+            ingress if ingress.ends_with(" on the way in") => Stands::Ingress,
+            _ => Stands::Root,
+        };
+        Some(OwnDrop {
+            interface: interface.to_owned(),
+            discipline: discipline.to_owned(),
+            stands,
+            evidence: window.evidence(counter, "packets")?,
+            held_back: window.evidence(&format!("{name}.overlimits"), "times"),
+        })
+    };
+    let mut drops: Vec<OwnDrop> = window.matching("qdisc.", ".drops").filter_map(drop).collect();
+    drops.sort_by_key(|drop| drop.stands);
+    drops
+}
+
+/// True if the queueing disciplines could be read.
+pub(crate) fn own_queues_are_seen(window: &Window) -> bool {
+    window.matching("qdisc.", ".drops").next().is_some()
 }
 
 /// Connections that were dropped before they were open, beside those that found a program's own queues full: those have counters of
 /// their own, and this one counts them too.
 pub(crate) fn dropped_while_opening(window: &Window) -> Option<Evidence> {
     let grown = |name: &str| window.growth(&format!("TcpExt.{name}")).unwrap_or(0);
-    let all = window.evidence("TcpExt.ListenDrops", "connections")?;
+    let all = window.evidence("TcpExt.ListenDrops", ATTEMPTS)?;
     let others = (grown("ListenOverflows") + grown("TCPReqQFullDrop")) as f64;
     let counter = match others > 0.0 {
         true => "TcpExt.ListenDrops beside full queues".to_owned(),
@@ -145,16 +221,7 @@ const REASONS: &[(LossLayer, &[&str])] = &[
     (LossLayer::Allocation, &["NOMEM"]),
     (
         LossLayer::Stack,
-        &[
-            "QDISC_DROP",
-            "FULL_RING",
-            "NEIGH_QUEUEFULL",
-            "IP_RPFILTER",
-            "TCP_CSUM",
-            "UDP_CSUM",
-            "IP_CSUM",
-            "PKT_TOO_BIG",
-        ],
+        &["FULL_RING", "NEIGH_QUEUEFULL", "IP_RPFILTER", "TCP_CSUM", "UDP_CSUM", "IP_CSUM", "PKT_TOO_BIG"],
     ),
     (
         LossLayer::Socket,
@@ -165,6 +232,18 @@ const REASONS: &[(LossLayer, &[&str])] = &[
             "TCP_ZEROWINDOW",
             "TCP_OFO_QUEUE_PRUNE",
             "TCP_OFO_DROP",
+        ],
+    ),
+    (
+        LossLayer::OwnQueue,
+        &[
+            "QDISC_DROP",
+            "QDISC_OVERLIMIT",
+            "QDISC_CONGESTED",
+            "CAKE_FLOOD",
+            "FQ_BAND_LIMIT",
+            "FQ_HORIZON_LIMIT",
+            "FQ_FLOW_LIMIT",
         ],
     ),
 ];
@@ -179,14 +258,24 @@ pub(crate) fn add_reasons(losses: &mut Vec<LayerLoss>, drops: &[DropReason]) {
         let name = drop.reason.trim_start_matches("SKB_DROP_REASON_");
         if name == BY_A_RULE {
             if let Some(loss) = losses.iter_mut().find(|loss| loss.layer == LossLayer::Stack) {
-                let words =
-                    format!("{name}: {} packets by a rule of the firewall, on the whole host", drop.packets);
+                let words = format!(
+                    "{name}: {} packets by a rule of the firewall, on the whole host",
+                    figure::count(drop.packets)
+                );
                 loss.reasons.push(words);
             }
             continue;
         }
         let Some((layer, _)) = REASONS.iter().find(|(_, reasons)| reasons.contains(&name)) else { continue };
-        let words = format!("{name}: {} packets on the whole host", drop.packets);
+        let packets = figure::count(drop.packets);
+        let is_counted = losses.iter().any(|loss| loss.layer == *layer);
+        // The trace sees what the queues count, and the queues of other namespaces besides.
+        let whose = match (*layer, is_counted) {
+            (LossLayer::OwnQueue, true) => ", those that are counted here among them",
+            (LossLayer::OwnQueue, false) => ", none of them at a queue of this network namespace",
+            _ => "",
+        };
+        let words = format!("{name}: {packets} packets on the whole host{whose}");
         match losses.iter_mut().find(|loss| loss.layer == *layer) {
             Some(loss) => loss.reasons.push(words),
             None => losses.push(LayerLoss { layer: *layer, counters: Vec::new(), reasons: vec![words] }),
@@ -255,6 +344,38 @@ mod tests {
         };
         assert_eq!(amounts(5), [5.0]);
         assert_eq!(amounts(7), [5.0, 2.0]);
+    }
+
+    #[test]
+    fn what_this_hosts_own_queues_drop_is_a_layer_of_its_own_and_counted_once() {
+        let grown = [
+            ("qdisc.eth0.7.htb 1:.drops", 9500),
+            ("qdisc.eth0.7.fq_codel 10: within 1:.drops", 9000),
+            ("qdisc.eth1.clsact ffff: on the way in.drops", 3),
+            ("qdisc.eth2.fq 2:.drops", 0),
+        ];
+        let mut found = losses(&window(&grown));
+        let layers: Vec<LossLayer> = found.iter().map(|loss| loss.layer).collect();
+        assert_eq!(layers, [LossLayer::Stack, LossLayer::OwnQueue]);
+        let own = &found[1];
+        assert_eq!((own.counters.len(), own.counters[0].amount), (1, 9500.0));
+        assert_eq!(own.reasons, ["of them at qdisc.eth0.7.fq_codel 10: within 1:.drops: 9,000 packets"]);
+        let traced = [DropReason { reason: "QDISC_DROP".to_owned(), packets: 9600 }];
+        add_reasons(&mut found, &traced);
+        assert!(found[1].reasons[1].ends_with("those that are counted here among them"), "{found:?}");
+        let mut elsewhere = Vec::new();
+        add_reasons(&mut elsewhere, &traced);
+        assert!(elsewhere[0].reasons[0].contains("none of them at a queue of this"), "{elsewhere:?}");
+    }
+
+    #[test]
+    fn what_the_kernel_counts_is_called_what_it_is() {
+        let units = |counter: &str| losses(&window(&[(counter, 5)]))[0].counters[0].unit.clone();
+        assert_eq!(units("TcpExt.ListenOverflows"), "attempts to connect");
+        assert_eq!(units("TcpExt.ListenDrops"), "attempts to connect");
+        assert!(units("Ip.ReasmFails").contains("fragments"));
+        assert_eq!(units("TcpExt.PruneCalled"), "times");
+        assert_eq!(units("Udp.RcvbufErrors"), "packets");
     }
 
     #[test]

@@ -47,6 +47,7 @@ mod numa_balancing;
 mod numa_placement;
 mod offloads;
 mod overcommit;
+mod own_queue;
 mod pcie_link;
 mod port_range;
 mod process_affinity;
@@ -115,7 +116,7 @@ pub(crate) const TUNABLES: &[Tunable] = &[
     turbo::TUNABLE,
     scheduler_knobs::TUNABLE,
     quiet_timers::TUNABLE,
-    // The network, from the processor's backlog to the application.
+    // The network, from the processor's backlog to the application, and on the way out.
     netdev_backlog::TUNABLE,
     napi_budget::TUNABLE,
     flow_limit::TUNABLE,
@@ -126,6 +127,7 @@ pub(crate) const TUNABLES: &[Tunable] = &[
     tcp_memory::TUNABLE,
     slow_start::TUNABLE,
     congestion_control::TUNABLE,
+    own_queue::TUNABLE,
     port_range::TUNABLE,
     conntrack::TUNABLE,
     // Memory.
@@ -221,14 +223,17 @@ impl Context<'_> {
         }
     }
 
-    /// The look at a setting of the host's own network namespace from within another one, where there is no such file.
-    pub(crate) fn of_the_hosts_network(&self, setting: &str) -> Option<Look> {
+    /// The look at a setting of the host's own network namespace from within another one, where there is no such file. What it bounds may be
+    /// seen from here all the same: then this is advice to look there.
+    pub(crate) fn of_the_hosts_network(&self, setting: &str, shown: Vec<Evidence>) -> Option<Look> {
         let is_absent = Setting::new(setting)
             .ok()?
             .path()
             .is_some_and(|path| !self.host.root().exists(&path.to_string_lossy()));
-        (is_absent && self.is_in_a_network_of_its_own()).then(|| {
-            Look::not_applicable("", format!("{setting} belongs to the host's own network namespace, and is not to be seen from this one"))
+        (is_absent && self.is_in_a_network_of_its_own()).then(|| match shown.is_empty() {
+            true => Look::not_applicable("", format!("{setting} belongs to the host's own network namespace, and is not to be seen from this one")),
+            false => Look::plain("", Status::Advice, format!("{setting} bounds this. It belongs to the host's own network namespace, and is neither seen nor changed from this one: look there, with `plumb check` on the host itself"))
+                .showing(shown),
         })
     }
 
@@ -274,6 +279,8 @@ pub(crate) struct Look {
     pub(crate) evidence: Vec<Evidence>,
     pub(crate) assignments: Vec<Assignment>,
     pub(crate) expected: String,
+    /// The commands with which somebody changes it by hand; empty where there are none.
+    pub(crate) by_hand: String,
 }
 
 /// What a setting's present value is held against.
@@ -324,6 +331,7 @@ impl Look {
             evidence: advice.evidence,
             assignments: if status == Status::Ok { Vec::new() } else { vec![assignment] },
             expected: advice.expected,
+            by_hand: String::new(),
         }
     }
 
@@ -372,6 +380,7 @@ impl Look {
             evidence: Vec::new(),
             assignments: Vec::new(),
             expected: String::new(),
+            by_hand: String::new(),
         }
     }
 }
@@ -392,6 +401,7 @@ impl Tunable {
             source: self.source.to_owned(),
             assignments: look.assignments,
             expected: look.expected,
+            by_hand: look.by_hand,
         };
         let looks = (self.look)(context).into_iter().map(|look| look.or_read_only(context)).collect();
         grouped(context, looks).into_iter().map(check).collect()

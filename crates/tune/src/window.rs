@@ -43,6 +43,11 @@ impl Window {
         self.before.get(level).copied().max(self.after.get(level).copied())
     }
 
+    /// The smaller of a level's values at both ends; none where one of them lacks it.
+    pub(crate) fn least(&self, level: &str) -> Option<u64> {
+        Some(*self.before.get(level)?.min(self.after.get(level)?))
+    }
+
     /// The names at the end that begin and end so, of counters and of levels.
     pub(crate) fn names<'w>(&'w self, start: &'w str, end: &'w str) -> impl Iterator<Item = &'w str> + 'w {
         self.after

@@ -71,8 +71,13 @@ pub(crate) struct HostArgs {
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// Hold documents of several hosts against each other instead of looking at this one: what `plumb check --output json` printed, or
-    /// directories of --out
-    #[arg(value_name = "DOCUMENT")]
+    /// directories of --out. They are what they are: nothing of how a host is looked at goes with them
+    #[arg(
+        value_name = "DOCUMENT",
+        conflicts_with_all = [
+            "role", "window", "pid", "kernel", "only", "cpus", "bootstrap", "config", "label", "list", "all", "out", "html",
+        ]
+    )]
     pub(crate) documents: Vec<PathBuf>,
     /// The host.
     #[command(flatten)]

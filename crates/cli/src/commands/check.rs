@@ -9,7 +9,8 @@ use crate::result_dir::{self, ResultKind, Shown};
 use crate::{near, printer, stop};
 use anyhow::Result;
 use plumb_judge::hosts::{self, NamedCheck};
-use plumb_model::check::{HostCheck, Status};
+use plumb_model::check::HostCheck;
+use plumb_model::units::Nanos;
 use plumb_observe::SystemCommands;
 use plumb_report::host;
 use plumb_report::sheet::text;
@@ -17,6 +18,9 @@ use plumb_tune::check::Asked;
 use plumb_tune::host::Host;
 use plumb_tune::tunables;
 use std::path::Path;
+
+/// A shorter window shows nothing: most counters of a busy host grow in less than this. Ours.
+const WINDOW_MIN: Nanos = Nanos(100_000_000);
 
 pub(super) fn check(arguments: &CheckArgs) -> Result<End> {
     if arguments.list {
@@ -27,12 +31,22 @@ pub(super) fn check(arguments: &CheckArgs) -> Result<End> {
         return compare(arguments);
     }
     result_dir::check_places(&arguments.result, &[])?;
+    refuse_short(arguments.host.window)?;
     let mut found = look(&arguments.host)?;
     found.label = arguments.label.clone();
     let shown = Shown::sheet(&found, &host::check::sheet(&found, arguments.all), "check")?;
     result_dir::show(&shown, ResultKind::Check, &arguments.result)?;
-    let hurts = [Status::Change, Status::Advice].into_iter().any(|status| found.of(status).next().is_some());
-    Ok(if hurts || !found.losses.is_empty() { End::Found } else { End::Done })
+    Ok(if hosts::hurts(&found) { End::Found } else { End::Done })
+}
+
+fn refuse_short(window: Nanos) -> Result<(), UsageError> {
+    match window < WINDOW_MIN {
+        false => Ok(()),
+        true => Err(UsageError::new(
+            format!("--window {window} is too short to see a counter grow: expected at least {WINDOW_MIN}"),
+            "watch the host under its load, such as --window 10s; its settings alone are in `plumb probe facts`",
+        )),
+    }
 }
 
 /// Looks at this host over the window that was asked for.
@@ -106,11 +120,12 @@ fn compare(arguments: &CheckArgs) -> Result<End> {
     }
     let named: Vec<NamedCheck<'_>> = checks.iter().map(|(name, check)| NamedCheck { name, check }).collect();
     let compared = hosts::compare(&named);
+    let any_hurts = checks.iter().any(|(_, check)| hosts::hurts(check));
     printer::out(&match arguments.result.output {
         ResultOutput::Json => result_dir::json(&compared)?,
         ResultOutput::Text => text::render(&host::hosts::sheet(&compared), printer::style()),
     });
-    Ok(if compared.outliers.is_empty() { End::Done } else { End::Found })
+    Ok(if any_hurts || !compared.outliers.is_empty() { End::Found } else { End::Done })
 }
 
 /// A host's label, or its document's place where it has none or shares it.

@@ -15,13 +15,16 @@
 //! | `disk.sda.written_sectors` | `/proc/diskstats` |
 //! | `nic.eth0.rx_missed_errors` | the kernel's counters of an interface and its driver's |
 //! | `pressure.io.some_us` | `/proc/pressure` |
-//! | `tcp.1f3.buffer_limited_us` | `tcp_info` of each connection, by the kernel's number for it |
+//! | `tcp.1f3.buffer_limited_us`, `tcp.1f3.receive_buffer_bytes` | `tcp_info` of each connection, by the kernel's number for it, its ports and buffers |
+//! | `udp.9000.buffer_bytes`, `udp.9000.unread_bytes` | receive buffer of the socket at a local port, and what is in it; of several that which dropped most |
+//! | `qdisc.eth0.tbf 1:.drops` | each queueing discipline of an interface |
 //! | `listen.9092.queue`, `listen.9092.limit` | connections that wait to be accepted at a port, and how many may; of several sockets the fullest |
 //!
 //! A name that this kernel has not is absent.
 
 use super::pairs;
-use crate::tcp_limits::{TcpListener, tcp_limits, tcp_listeners};
+use crate::queue_disciplines::{QueueDiscipline, queue_disciplines};
+use crate::tcp_limits::{TcpListener, UdpBuffer, tcp_limits, tcp_listeners, udp_buffers};
 use crate::{HostRoot, ethtool};
 use std::collections::BTreeMap;
 
@@ -57,20 +60,56 @@ pub fn named_counters(root: &HostRoot) -> NamedCounters {
     if root.is_host() {
         connections(&mut named);
         listeners(&tcp_listeners().unwrap_or_default(), &mut named);
+        datagram_buffers(&udp_buffers().unwrap_or_default(), &mut named);
+        disciplines(&queue_disciplines().unwrap_or_default(), &mut named);
     }
     named
 }
 
-/// For how long each TCP connection was held back; none where the kernel does not tell.
+/// For how long each TCP connection was held back, and its own buffers; none where the kernel does not tell.
 fn connections(named: &mut NamedCounters) {
     for connection in tcp_limits().unwrap_or_default() {
         let cookie = connection.cookie;
-        for (what, us) in [
-            ("busy_us", connection.busy_us),
-            ("window_limited_us", connection.window_limited_us),
-            ("buffer_limited_us", connection.buffer_limited_us),
+        let buffers = connection.buffers;
+        for (what, value) in [
+            ("busy_us", Some(connection.busy_us)),
+            ("window_limited_us", Some(connection.window_limited_us)),
+            ("buffer_limited_us", Some(connection.buffer_limited_us)),
+            ("received_bytes", Some(connection.received_bytes)),
+            ("local_port", Some(connection.local_port.into())),
+            ("remote_port", Some(connection.remote_port.into())),
+            ("receive_buffer_bytes", buffers.map(|own| own.receive_bytes.into())),
+            ("send_buffer_bytes", buffers.map(|own| own.send_bytes.into())),
         ] {
-            named.insert(format!("tcp.{cookie:x}.{what}"), us);
+            named.extend(value.map(|value| (format!("tcp.{cookie:x}.{what}"), value)));
+        }
+    }
+}
+
+/// Of several sockets at one port the one that dropped most, and of those the one with the smallest buffer.
+fn datagram_buffers(found: &[UdpBuffer], named: &mut NamedCounters) {
+    let mut worst: BTreeMap<u16, &UdpBuffer> = BTreeMap::new();
+    for one in found {
+        let is_worse = |other: &&UdpBuffer| {
+            (one.drops, other.buffers.receive_bytes) > (other.drops, one.buffers.receive_bytes)
+        };
+        if worst.get(&one.port).is_none_or(is_worse) {
+            worst.insert(one.port, one);
+        }
+    }
+    for (port, one) in worst {
+        named.insert(format!("udp.{port}.buffer_bytes"), one.buffers.receive_bytes.into());
+        named.insert(format!("udp.{port}.unread_bytes"), one.buffers.unread_bytes.into());
+    }
+}
+
+/// Those that the kernel made by itself have no number and are one by their name: a card with many queues has one for each.
+fn disciplines(found: &[QueueDiscipline], named: &mut NamedCounters) {
+    for one in found {
+        for (what, value) in [("drops", one.drops), ("overlimits", one.overlimits)] {
+            let name = format!("qdisc.{}.{}.{what}", one.interface, one.words());
+            let sum = named.entry(name).or_default();
+            *sum = sum.saturating_add(value.into());
         }
     }
 }
@@ -259,7 +298,11 @@ fn pressure(kind: &str, text: &str, named: &mut NamedCounters) {
 
 fn interfaces(root: &HostRoot, named: &mut NamedCounters) {
     let names = root.list("/sys/class/net").unwrap_or_default();
-    for interface in names.into_iter().filter(|name| name != "lo").take(INTERFACES_MAX) {
+    // Those of the namespace in which /sys was mounted; one that this namespace does not have lost nothing of its packets.
+    let table = root.read("/proc/net/dev").unwrap_or_default();
+    let own: Vec<&str> = table.lines().filter_map(|line| Some(line.rsplit_once(':')?.0.trim())).collect();
+    let is_own = |name: &String| name != "lo" && (own.is_empty() || own.contains(&name.as_str()));
+    for interface in names.into_iter().filter(is_own).take(INTERFACES_MAX) {
         let folder = format!("/sys/class/net/{interface}/statistics");
         for counter in root.list(&folder).unwrap_or_default() {
             let value =
@@ -352,6 +395,37 @@ mod tests {
             listeners(&sockets, &mut named);
             assert_eq!(named["listen.9092.limit"], 128);
             assert_eq!(named["listen.9092.queue"], u64::from(sockets[1].queue));
+        }
+    }
+
+    #[test]
+    fn disciplines_of_one_name_are_one_counter() {
+        let of = |handle, drops| QueueDiscipline {
+            interface: "eth0.7".to_owned(),
+            kind: "fq_codel".to_owned(),
+            handle,
+            stands: crate::queue_disciplines::Stands::Below(0),
+            drops,
+            overlimits: 1,
+        };
+        let mut named = NamedCounters::new();
+        disciplines(&[of(0, 3), of(0, 4), of(0x10, 5)], &mut named);
+        assert_eq!(named["qdisc.eth0.7.fq_codel 0: within 0:.drops"], 7);
+        assert_eq!(named["qdisc.eth0.7.fq_codel 10: within 0:.drops"], 5);
+        assert_eq!(named["qdisc.eth0.7.fq_codel 0: within 0:.overlimits"], 2);
+    }
+
+    #[test]
+    fn of_sockets_at_one_port_the_one_that_dropped_most_tells_its_buffer() {
+        let of = |drops, receive_bytes| UdpBuffer {
+            port: 53,
+            buffers: crate::tcp_limits::Buffers { receive_bytes, send_bytes: 9, unread_bytes: 5 },
+            drops,
+        };
+        for all in [[of(0, 9), of(4, 700), of(4, 800)], [of(4, 800), of(4, 700), of(0, 9)]] {
+            let mut named = NamedCounters::new();
+            datagram_buffers(&all, &mut named);
+            assert_eq!((named["udp.53.buffer_bytes"], named["udp.53.unread_bytes"]), (700, 5));
         }
     }
 

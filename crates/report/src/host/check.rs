@@ -2,7 +2,7 @@
 
 use super::{cpu_rows, evidence, evidence_list, name, now, sentence, told};
 use crate::sheet::{Column, Section, Sheet};
-use plumb_model::check::{HostCheck, LayerLoss, SettingCheck, Status};
+use plumb_model::check::{HostCheck, LayerLoss, LossKind, SettingCheck, Status};
 use plumb_model::figure::{counted, time};
 
 /// The whole sheet; with `all` also what is as recommended, and what does not apply.
@@ -58,16 +58,17 @@ fn finding(check: &SettingCheck) -> String {
         true => String::new(),
         false => format!(" {}.", evidence_list(&check.evidence)),
     };
-    let who = match check.status {
-        Status::Change => String::new(),
-        _ => " Plumb cannot change it.".to_owned(),
+    let who = match (check.status, check.by_hand.as_str()) {
+        (Status::Change, _) => String::new(),
+        (_, "") => " Plumb cannot change it here.".to_owned(),
+        (_, commands) => format!(" Plumb leaves it to you, by hand: {commands}."),
     };
-    format!(
-        "{}: {}{wanted}.{shown} {}{who}",
-        name(&check.id, &check.target),
-        now(check),
-        sentence(&check.reason)
-    )
+    // A level that is told by its counters alone has no value.
+    let value = match check.configured.is_some() || check.effective.is_some() {
+        true => format!(" {}{wanted}.", now(check)),
+        false => String::new(),
+    };
+    format!("{}:{value}{shown} {}{who}", name(&check.id, &check.target), sentence(&check.reason))
 }
 
 fn losses(losses: &[LayerLoss]) -> Option<Section> {
@@ -78,7 +79,7 @@ fn losses(losses: &[LayerLoss]) -> Option<Section> {
     };
     let columns = [Column::text("layer"), Column::text("counters")];
     let rows: Vec<Vec<String>> = losses.iter().map(row).collect();
-    let meaning = "in the order in which a packet meets the layers; of packets and of connections the first is the one to mend";
+    let meaning = "in the order in which a packet meets the layers; of packets that came, of connections and of packets that are sent the first is the one to mend";
     (!rows.is_empty()).then(|| Section::table("Lost", meaning, columns, rows))
 }
 
@@ -129,15 +130,13 @@ fn answer(check: &HostCheck, all: bool) -> Vec<String> {
             check.role.word()
         )),
     }
-    match count(Status::Advice) {
-        0 => {}
-        1 => words.push("One thing hurts that somebody else has to change.".to_owned()),
-        n => words.push(format!("{n} things hurt that somebody else has to change.")),
-    }
-    // Packets and connections are lost by themselves: of each kind the first layer is the one to mend.
-    for (kind, what) in [(false, "Packets"), (true, "Connections")] {
-        if let Some(first) = check.losses.iter().find(|loss| loss.layer.is_of_connections() == kind) {
-            words.push(format!("{what} are lost first at the {}.", first.layer.words()));
+    let by_hand = check.of(Status::Advice).filter(|check| !check.by_hand.is_empty()).count();
+    words.extend(hurting(by_hand, "you have to change by hand, with the commands above"));
+    words.extend(hurting(count(Status::Advice) - by_hand, "somebody else has to change"));
+    // Each kind is lost by itself: of each the first layer is the one to mend.
+    for kind in LossKind::ALL {
+        if let Some(first) = check.losses.iter().find(|loss| loss.layer.kind() == kind) {
+            words.push(sentence(&format!("{} are lost first at the {}", kind.words(), first.layer.words())));
         }
     }
     if !check.unseen.is_empty() {
@@ -147,7 +146,7 @@ fn answer(check: &HostCheck, all: bool) -> Vec<String> {
     let unusual = count(Status::NoEvidence) - told;
     if unusual > 0 {
         words.push(format!(
-            "{} unusual; nothing shows that it matters. A window under load shows more: --window 1m",
+            "{} unusual; nothing in this window shows that it matters. If this was not the load that counts, watch that: --window 1m",
             if unusual == 1 { "One setting is".to_owned() } else { format!("{unusual} settings are") },
         ));
     }
@@ -161,4 +160,97 @@ fn answer(check: &HostCheck, all: bool) -> Vec<String> {
         }
     }
     words
+}
+
+/// Things that hurt and that a plan does not change.
+fn hurting(things: usize, who: &str) -> Option<String> {
+    match things {
+        0 => None,
+        1 => Some(format!("One thing hurts that {who}.")),
+        n => Some(format!("{n} things hurt that {who}.")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumb_model::check::{Evidence, LossLayer, Risk, Role, SCHEMA_VERSION};
+    use plumb_model::facts::HostFacts;
+
+    fn advice(id: &str, value: Option<&str>, by_hand: &str) -> SettingCheck {
+        SettingCheck {
+            id: id.to_owned(),
+            target: String::new(),
+            status: Status::Advice,
+            configured: value.map(str::to_owned),
+            effective: value.map(str::to_owned),
+            recommended: None,
+            reason: "it hurts".to_owned(),
+            evidence: vec![Evidence {
+                counter: "c".to_owned(),
+                amount: 5.0,
+                unit: "files".to_owned(),
+                over_s: None,
+            }],
+            risk: Risk::Low,
+            source: String::new(),
+            assignments: Vec::new(),
+            expected: String::new(),
+            by_hand: by_hand.to_owned(),
+        }
+    }
+
+    fn check(checks: Vec<SettingCheck>, layers: &[LossLayer]) -> HostCheck {
+        let loss = |layer: &LossLayer| LayerLoss { layer: *layer, counters: Vec::new(), reasons: Vec::new() };
+        HostCheck {
+            schema_version: SCHEMA_VERSION,
+            plumb_version: String::new(),
+            started_at: String::new(),
+            window_s: 1.0,
+            role: Role::KafkaBroker,
+            label: None,
+            host: HostFacts::default(),
+            losses: layers.iter().map(loss).collect(),
+            checks,
+            cpus: Vec::new(),
+            also_changed_by: Vec::new(),
+            unseen: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_changed_by_hand_has_its_command_and_is_nobody_elses() {
+        let by_hand = check(vec![advice("file-descriptors", Some("1024"), "`prlimit --pid 7`")], &[]);
+        assert_eq!(
+            sheet(&by_hand, false).findings,
+            [
+                "file-descriptors: 1024. c: 5 files. It hurts. Plumb leaves it to you, by hand: `prlimit --pid 7`."
+            ]
+        );
+        let words = answer(&by_hand, false).join(" ");
+        assert!(words.contains("One thing hurts that you have to change by hand"), "{words}");
+        assert!(!words.contains("somebody else"), "{words}");
+        let others = answer(&check(vec![advice("steal", None, "")], &[]), false).join(" ");
+        assert!(others.contains("One thing hurts that somebody else has to change."), "{others}");
+    }
+
+    #[test]
+    fn a_level_without_a_value_shows_none() {
+        let found = sheet(&check(vec![advice("steal", None, "")], &[]), false).findings;
+        assert_eq!(found, ["steal: c: 5 files. It hurts. Plumb cannot change it here."]);
+    }
+
+    #[test]
+    fn of_each_kind_of_loss_the_first_layer_is_told() {
+        let layers = [LossLayer::Ring, LossLayer::Socket, LossLayer::AcceptQueue, LossLayer::OwnQueue];
+        let words = answer(&check(Vec::new(), &layers), false).join(" ");
+        for sentence in [
+            "Packets are lost first at the receive ring.",
+            "Connections are lost first at the accept queue.",
+            "Packets that this host sends are lost first at the own queue on the way out.",
+        ] {
+            assert!(words.contains(sentence), "{words}");
+        }
+        assert!(!words.contains("socket buffer"), "{words}");
+    }
 }

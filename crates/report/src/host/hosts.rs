@@ -38,9 +38,9 @@ pub fn sheet(compared: &HostsCompared) -> Sheet {
     };
     let columns = [
         Column::text("host"),
-        Column::number("settings that hurt"),
+        Column::number("things that hurt"),
         Column::number("unlike most"),
-        Column::text("loses packets at"),
+        Column::text("loses at"),
     ];
     sections.push(Section::table("Hosts", "", columns, compared.hosts.iter().map(row).collect()));
     let findings = compared.outliers.iter().map(|host| format!("{host} is unlike the others.")).collect();
@@ -51,6 +51,16 @@ pub fn sheet(compared: &HostsCompared) -> Sheet {
     }];
     if compared.hosts.len() < 3 && !compared.differences.is_empty() {
         answer.push("Of two hosts nobody can say which is the unusual one.".to_owned());
+    }
+    let hurt: Vec<&str> = compared
+        .hosts
+        .iter()
+        .filter(|host| host.changes > 0 || !host.losses.is_empty())
+        .map(|host| host.name.as_str())
+        .collect();
+    if !hurt.is_empty() {
+        answer
+            .push(format!("Something hurts or is lost on {}: its own document says what.", hurt.join(", ")));
     }
     answer.extend(compared.remarks.iter().cloned());
     Sheet {

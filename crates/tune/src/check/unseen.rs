@@ -3,6 +3,7 @@
 use crate::devices::Interface;
 use crate::host::Host;
 use crate::window::Window;
+use std::collections::BTreeSet;
 
 /// A source, the beginning and end of the names of counters that it always has, and what is not seen without them.
 const SOURCES: &[(&str, &str, &str, &str)] = &[
@@ -17,6 +18,12 @@ const SOURCES: &[(&str, &str, &str, &str)] = &[
         "Tcp.",
         "",
         "no counters of IP, TCP and UDP: segments sent again, damaged packets and dropped datagrams are not seen",
+    ),
+    (
+        "the kernel's queueing disciplines (rtnetlink)",
+        "qdisc.",
+        ".drops",
+        "no counters of the queues through which this host sends: packets that it drops itself on the way out are not seen",
     ),
     (
         "/proc/net/softnet_stat",
@@ -78,6 +85,21 @@ pub(super) fn sources(host: &Host, window: &Window, interfaces: &[Interface]) ->
     unseen
 }
 
+/// Interfaces that /sys shows are those of the namespace in which it was mounted: whoever enters another one with `nsenter --net` alone sees
+/// there what is not its own.
+pub(super) fn foreign_interfaces(host: &Host) -> Option<String> {
+    let table = host.root().read("/proc/net/dev").ok()?;
+    let own: BTreeSet<&str> =
+        table.lines().filter_map(|line| Some(line.rsplit_once(':')?.0.trim())).collect();
+    let shown = host.root().list("/sys/class/net").ok()?;
+    // A bonding's list of masters is a file among the directories.
+    let is_interface = |name: &&String| host.root().exists(&format!("/sys/class/net/{name}/queues"));
+    let shown: BTreeSet<&str> = shown.iter().filter(is_interface).map(String::as_str).collect();
+    (!own.is_empty() && own != shown).then(|| {
+        "the interfaces of this network namespace: /sys shows those of another one, so that settings and counters of interfaces here are not those of this network; `unshare --mount sh -c 'mount -t sysfs none /sys && plumb check'` (root) sees its own".to_owned()
+    })
+}
+
 /// Processes whose network is not the one that was looked at, and the way into it.
 pub(super) fn networks(host: &Host, processes: &[u32]) -> Vec<String> {
     let of = |who: &str| host.root().link(&format!("/proc/{who}/ns/net"));
@@ -85,7 +107,7 @@ pub(super) fn networks(host: &Host, processes: &[u32]) -> Vec<String> {
     let told = |process: &u32| match of(&process.to_string()) {
         Some(its) if its == own => None,
         Some(_) => Some(format!(
-            "the network of process {process}: it is in another network namespace, whose interfaces, losses and settings were not looked at; `nsenter --net --target {process} plumb check` does"
+            "the network of process {process}: it is in another network namespace, whose interfaces, losses and settings were not looked at; `nsenter --net --target {process} unshare --mount sh -c 'mount -t sysfs none /sys && plumb check'` (root) does"
         )),
         None => Some(format!(
             "the network of process {process}: the kernel does not tell this user whether it is in this network namespace; root may ask"
@@ -146,6 +168,18 @@ mod tests {
         assert!(unseen(&silent).iter().any(|told| told.starts_with("no counters of eth0:")));
         let counts = silent.file("/sys/class/net/eth0/statistics/rx_packets", "5\n");
         assert!(!unseen(&counts).iter().any(|told| told.contains("eth0")));
+    }
+
+    #[test]
+    fn interfaces_of_another_namespace_are_said_not_to_be_this_ones() {
+        let own =
+            || Recorded::interface("eth0", "ixgbe", 1).file("/sys/class/net/lo/queues/rx-0/rps_cpus", "0\n");
+        let told = |host: Recorded| foreign_interfaces(&host.host());
+        assert_eq!(told(own()), None);
+        let alike = own().file("/proc/net/dev", "Inter-| Receive\n face |bytes\n lo: 1 2\neth0: 3 4\n");
+        assert_eq!(told(alike), None);
+        let other = own().file("/proc/net/dev", "Inter-| Receive\n face |bytes\n lo: 1 2\n v0: 3 4\n");
+        assert!(told(other).unwrap().contains("/sys shows those of another one"));
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(super) const TUNABLE: Tunable = Tunable {
 };
 
 fn look(context: &Context<'_>) -> Vec<Look> {
-    if let Some(look) = context.of_the_hosts_network("net.core.busy_read") {
+    if let Some(look) = context.of_the_hosts_network("net.core.busy_read", Vec::new()) {
         return vec![look];
     }
     let of = |setting: &str| match context.read(setting) {

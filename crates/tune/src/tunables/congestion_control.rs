@@ -2,6 +2,7 @@
 //! trial.
 
 use super::{Context, Look, Tunable};
+use crate::losses::{Stands, own_drops, own_queues_are_seen};
 use plumb_model::check::{Evidence, Risk, Status};
 
 pub(super) const TUNABLE: Tunable = Tunable {
@@ -53,8 +54,30 @@ fn data(context: &Context<'_>, value: String, sent: u64, again: u64) -> Look {
         unit: "%".to_owned(),
         over_s: Some(context.window.seconds()),
     };
-    Look::found("", Status::Advice, value, "segments are lost or come late on the way: find where (a receiver's drops, a switch, a link that is full) before another congestion control is tried")
-        .showing(vec![evidence])
+    Look::found("", Status::Advice, value, suspects(context)).showing(vec![evidence])
+}
+
+/// Where the segments may be lost: this host's own queues are suspects only as long as nobody has looked at them.
+fn suspects(context: &Context<'_>) -> String {
+    let own: Vec<String> = own_drops(context.window)
+        .into_iter()
+        .filter(|drop| drop.stands == Stands::Root)
+        .map(|drop| format!("{} of {}", drop.discipline, drop.interface))
+        .collect();
+    let others = "a receiver's drops, a switch, a link that is full";
+    let before = "before another congestion control is tried";
+    match (own.is_empty(), own_queues_are_seen(context.window)) {
+        (false, _) => format!(
+            "this host's own queue drops what it sends ({}): mend that first, and look for losses on the way ({others}) only if senders still send again",
+            own.join(", ")
+        ),
+        (true, true) => format!(
+            "segments are lost or come late on the way, and not at this host's own queues, which dropped nothing: find where ({others}) {before}"
+        ),
+        (true, false) => format!(
+            "segments are lost or come late: find where (this host's own queues, which could not be read, {others}) {before}"
+        ),
+    }
 }
 
 /// Connections that did not open at once. The kernel counts both sides' first segments together.
@@ -89,6 +112,17 @@ mod tests {
         assert!(check.assignments.is_empty());
         assert_eq!(host(100_000, 50).check("congestion-control")[0].status, Status::Ok);
         assert_eq!(host(20, 5).check("congestion-control")[0].status, Status::NoEvidence);
+    }
+
+    #[test]
+    fn this_hosts_own_queues_are_suspects_only_where_nobody_looked_or_they_dropped() {
+        let reason = |host: Recorded| host.check("congestion-control")[0].reason.clone();
+        let many = || host(100_000, 5000);
+        assert!(reason(many()).contains("own queues, which could not be read, a receiver's drops"));
+        let calm = reason(many().stands("qdisc.eth0.fq 1:.drops", 5));
+        assert!(calm.contains("not at this host's own queues, which dropped nothing"), "{calm}");
+        let drops = reason(many().grew("qdisc.eth0.tbf 1:.drops", 5));
+        assert!(drops.contains("own queue drops what it sends (tbf 1: of eth0)"), "{drops}");
     }
 
     #[test]

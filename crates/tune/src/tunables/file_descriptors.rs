@@ -1,10 +1,11 @@
 //! Files that a process may have open: each segment of each partition takes several, and each connection one. The limit is the running
-//! process's own, so that only a restart, or `prlimit`, changes it.
+//! process's own, so that only a restart, or `prlimit`, changes it. Plumb leaves it to whoever runs the process.
 
 use super::near_limit::NEAR;
 use super::{Context, Look, Tunable};
 use crate::window::level;
 use plumb_model::check::{Risk, Status};
+use plumb_model::figure;
 
 pub(super) const TUNABLE: Tunable = Tunable {
     id: "file-descriptors",
@@ -47,29 +48,31 @@ fn of_process(context: &Context<'_>, process: u32) -> Look {
         let hard = if most == u64::MAX { "infinity".to_owned() } else { most.max(files).to_string() };
         let now = hard.replace("infinity", "unlimited");
         format!(
-            "`LimitNOFILE={files}:{hard}` in its unit and a restart, or `prlimit --pid {process} --nofile={files}:{now}` now"
+            "`prlimit --pid {process} --nofile={files}:{now}` while it runs, and `LimitNOFILE={files}:{hard}` in its unit for its next start"
         )
     };
     match root.list(&format!("/proc/{process}/fd")).map(|names| names.len() as u64) {
         Err(error) => Look::unknown(&target, format!("{error}: whoever runs Plumb may not see its files")),
         Ok(open) if open as f64 >= NEAR * limit as f64 => {
             let more = ENOUGH.max(limit.saturating_mul(2));
-            let reason = format!(
-                "it has nearly as many files and connections open as it may; at the limit it gets none more, and a broker stops: {}",
-                by_hand(more)
-            );
+            let reason = "it has nearly as many files and connections open as it may; at the limit it gets none more, and a broker stops";
             Look::found(&target, Status::Advice, soft, reason)
+                .by_hand(by_hand(more))
                 .showing(vec![level(&format!("open files of process {process}"), open as f64, "files")])
                 .recommending(more.to_string())
         }
         Ok(open) if limit < ENOUGH => {
             let reason = format!(
-                "it has {open} files open, so that the limit is far; it may not be when files and connections are more: {}",
-                by_hand(ENOUGH)
+                "it has {} files open, so that the limit is far; it may not be when files and connections are more",
+                figure::count(open)
             );
-            Look::found(&target, Status::NoEvidence, soft, reason).recommending(ENOUGH.to_string())
+            Look::found(&target, Status::NoEvidence, soft, reason)
+                .by_hand(by_hand(ENOUGH))
+                .recommending(ENOUGH.to_string())
         }
-        Ok(open) => Look::found(&target, Status::Ok, soft, format!("it has {open} files open")),
+        Ok(open) => {
+            Look::found(&target, Status::Ok, soft, format!("it has {} files open", figure::count(open)))
+        }
     }
 }
 
@@ -94,8 +97,8 @@ mod tests {
     fn a_process_near_its_limit_is_told_with_the_line_of_its_unit() {
         let check = &host(10, 8).check("file-descriptors")[0];
         assert_eq!((check.status, check.assignments.len()), (Status::Advice, 0));
-        assert!(check.reason.contains("LimitNOFILE=100000:524288"), "{}", check.reason);
-        assert!(check.reason.contains("--nofile=100000:524288"), "{}", check.reason);
+        assert!(check.by_hand.contains("LimitNOFILE=100000:524288"), "{}", check.by_hand);
+        assert!(check.by_hand.contains("--nofile=100000:524288"), "{}", check.by_hand);
         assert_eq!(host(1024, 8).check("file-descriptors")[0].status, Status::NoEvidence);
         assert_eq!(host(200_000, 8).check("file-descriptors")[0].status, Status::Ok);
         assert_eq!(Recorded::new().check("file-descriptors")[0].status, Status::NotApplicable);
@@ -106,7 +109,7 @@ mod tests {
     fn what_is_advised_never_lowers_the_hard_limit() {
         let reason = |hard: &str| {
             let limits = format!("Max open files            1024   {hard}   files\n");
-            host(1024, 8).file("/proc/77/limits", &limits).check("file-descriptors")[0].reason.clone()
+            host(1024, 8).file("/proc/77/limits", &limits).check("file-descriptors")[0].by_hand.clone()
         };
         assert!(reason("1073741816").contains("LimitNOFILE=100000:1073741816"));
         assert!(reason("unlimited").contains("LimitNOFILE=100000:infinity"));

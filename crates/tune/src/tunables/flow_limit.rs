@@ -20,7 +20,8 @@ fn look(context: &Context<'_>) -> Vec<Look> {
     if context.role == Role::WebEdge {
         return Vec::new();
     }
-    if let Some(look) = context.of_the_hosts_network(SETTING) {
+    let dropped = context.window.evidence_of_sum("softnet.", ".flow_limit", "packets");
+    if let Some(look) = context.of_the_hosts_network(SETTING, dropped.iter().cloned().collect()) {
         return vec![look];
     }
     if !context.host.root().exists("/proc/sys/net/core/flow_limit_cpu_bitmap") {
@@ -30,7 +31,6 @@ fn look(context: &Context<'_>) -> Vec<Look> {
             "this kernel was built without the flow limit",
         )];
     }
-    let dropped = context.window.evidence_of_sum("softnet.", ".flow_limit", "packets");
     vec![Look::at(context, "", SETTING, |value| {
         // As many digits as the kernel shows, so that what is read back is the same.
         let none = value.chars().map(|digit| if digit == ',' { ',' } else { '0' }).collect();

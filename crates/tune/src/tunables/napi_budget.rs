@@ -21,10 +21,10 @@ const PACKETS: u64 = 600;
 const TIME_US: u64 = 8000;
 
 fn look(context: &Context<'_>) -> Vec<Look> {
-    if let Some(look) = context.of_the_hosts_network("net.core.netdev_budget") {
+    let evidence = evidence(context);
+    if let Some(look) = context.of_the_hosts_network("net.core.netdev_budget", evidence.clone()) {
         return vec![look];
     }
-    let evidence = evidence(context);
     let of = |setting: &str, enough: u64| {
         Look::at(context, setting, setting, |value| {
             Advice {

@@ -18,10 +18,10 @@ const SETTING: &str = "net.core.netdev_max_backlog";
 const ENOUGH: u64 = 4000;
 
 fn look(context: &Context<'_>) -> Vec<Look> {
-    if let Some(look) = context.of_the_hosts_network(SETTING) {
+    let dropped = context.window.evidence_of_sum("softnet.", ".dropped", "packets");
+    if let Some(look) = context.of_the_hosts_network(SETTING, dropped.iter().cloned().collect()) {
         return vec![look];
     }
-    let dropped = context.window.evidence_of_sum("softnet.", ".dropped", "packets");
     vec![Look::at_number(context, "", SETTING, |value| {
         // While packets are dropped, what there is does not do.
         let wanted = if dropped.is_some() { ENOUGH.max(value.saturating_mul(4)) } else { ENOUGH };
@@ -58,6 +58,15 @@ mod tests {
             host().grew("softnet.cpu0.dropped", 12).grew("softnet.cpu1.dropped", 3).check("netdev-backlog");
         assert_eq!((lossy[0].status, lossy[0].evidence[0].amount), (Status::Change, 15.0));
         assert_eq!(lossy[0].recommended.as_deref(), Some("4000"));
+    }
+
+    #[test]
+    fn drops_that_are_seen_within_a_namespace_say_where_their_bound_is() {
+        let within = Recorded::new().file("/proc/sys/net/core/somaxconn", "4096\n");
+        let lossy = &within.grew("softnet.cpu0.dropped", 12).check("netdev-backlog")[0];
+        assert_eq!((lossy.status, lossy.evidence[0].amount), (Status::Advice, 12.0));
+        assert!(lossy.reason.contains("netdev_max_backlog bounds this"), "{}", lossy.reason);
+        assert!(lossy.reason.contains("the host's own network namespace"), "{}", lossy.reason);
     }
 
     #[test]

@@ -28,12 +28,29 @@ fn look(context: &Context<'_>) -> Vec<Look> {
         return vec![Look::not_applicable("", "no process was named, and no broker was found")];
     }
     if !context.placement.is_dedicated() {
-        return vec![Look::not_applicable(
-            "",
-            "interrupts and the application share the processors of this host",
-        )];
+        return context.processes.iter().map(|process| shared(context, *process)).collect();
     }
     context.processes.iter().map(|process| of_process(context, *process)).collect()
+}
+
+/// Where nobody has processors of its own, a process that was given some is told.
+fn shared(context: &Context<'_>, process: u32) -> Look {
+    let target = format!("process {process}");
+    let value = match context.read(&format!("affinity:{process}")) {
+        Ok(value) => value,
+        Err(reason) => return Look::unknown(&target, reason),
+    };
+    let present = cpus::parse_list(&value);
+    if present.as_ref().is_some_and(|present| context.placement.online.is_subset(present)) {
+        let reason = "interrupts and the application share the processors of this host";
+        return Look::not_applicable(&target, reason);
+    }
+    let evidence = present.map(|present| evidence(context, &present)).unwrap_or_default();
+    match evidence.is_empty() {
+        true => Look::found(&target, Status::Ok, value, "somebody gave it these processors, and its threads do not wait behind interrupts there"),
+        false => Look::found(&target, Status::Advice, value, "somebody gave it these processors, and its threads wait there behind interrupts: one of both has to move")
+            .showing(evidence),
+    }
 }
 
 fn of_process(context: &Context<'_>, process: u32) -> Look {
@@ -158,6 +175,11 @@ mod tests {
     fn few_processors_are_shared() {
         let small = host("0-1", 500).file("/sys/devices/system/cpu/online", "0-1\n");
         assert_eq!(small.check("process-affinity")[0].status, Status::NotApplicable);
+        let pinned = host("0", 5).file("/sys/devices/system/cpu/online", "0-1\n");
+        let check = &pinned.check("process-affinity")[0];
+        assert_eq!((check.status, check.configured.as_deref()), (Status::Ok, Some("0")));
+        let behind = host("0", 500).file("/sys/devices/system/cpu/online", "0-1\n");
+        assert_eq!(behind.check("process-affinity")[0].status, Status::Advice);
         assert_eq!(Recorded::new().check("process-affinity")[0].status, Status::NotApplicable);
     }
 }

@@ -102,6 +102,13 @@ impl Recorded {
         self
     }
 
+    /// A level that went from one value to another.
+    pub(crate) fn went(mut self, level: &str, from: u64, to: u64) -> Self {
+        self.before.insert(level.to_owned(), from);
+        self.after.insert(level.to_owned(), to);
+        self
+    }
+
     /// A counter that grew over the window of 10 s, from 1000.
     pub(crate) fn grew(mut self, counter: &str, by: u64) -> Self {
         self.before.insert(counter.to_owned(), 1000);

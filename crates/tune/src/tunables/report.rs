@@ -24,12 +24,20 @@ impl Look {
         Look { evidence, ..self }
     }
 
-    /// The same look; advice with another reason where it is as recommended and counters show that it hurts nevertheless.
+    /// The same look; advice with another reason where it is as recommended and counters show that it hurts nevertheless. Then the value is
+    /// not what to change, and none is recommended.
     pub(super) fn or_where_it_hurts(self, reason: &str) -> Look {
         match (self.status, self.evidence.is_empty()) {
-            (Status::Ok, false) => Look { status: Status::Advice, reason: reason.to_owned(), ..self },
+            (Status::Ok, false) => {
+                Look { status: Status::Advice, reason: reason.to_owned(), recommended: None, ..self }
+            }
             _ => self,
         }
+    }
+
+    /// The same look with the commands that change it by hand.
+    pub(super) fn by_hand(self, commands: impl Into<String>) -> Look {
+        Look { by_hand: commands.into(), ..self }
     }
 
     /// The same look with the value that it should rather have.

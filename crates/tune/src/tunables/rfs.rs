@@ -17,7 +17,7 @@ pub(super) const TUNABLE: Tunable = Tunable {
 const SETTING: &str = "net.core.rps_sock_flow_entries";
 
 fn look(context: &Context<'_>) -> Vec<Look> {
-    if let Some(look) = context.of_the_hosts_network(SETTING) {
+    if let Some(look) = context.of_the_hosts_network(SETTING, Vec::new()) {
         return vec![look];
     }
     let entries = match context.read(SETTING) {

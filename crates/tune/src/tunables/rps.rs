@@ -35,15 +35,16 @@ fn of_interface(context: &Context<'_>, interface: &Interface) -> Look {
     }
     let used: BTreeSet<u32> = reads.iter().flat_map(|(_, text)| mask(text)).collect();
     let near = near(context, interface);
-    let value =
-        if used.is_empty() { "off".to_owned() } else { format!("to processors {}", cpus::list(&used)) };
+    let value = if used.is_empty() { "off".to_owned() } else { to_processors(&used) };
     let found = |status, reason: &str| Look::found(name, status, value.clone(), reason);
     match (used.is_empty(), reads.len()) {
         (true, 1) if channels::can_be_more(context, interface) => found(
             Status::Ok,
             "its device can have more queues (channels), which is better than handing packets on",
         ),
-        (true, 1) if near.len() > 1 => on(context, interface, &reads[0].0, &near),
+        (true, 1) if near.len() > 1 && (near.len() >= FEW || hot_by(context, interface, FULL).is_some()) => {
+            on(context, interface, &reads[0].0, &near)
+        }
         (true, _) => found(Status::Ok, "packets stay with the processor that takes them"),
         (false, queues) if queues >= near.len() && queues > 1 => off(context, name, value, &reads),
         (false, _) => found(
@@ -51,6 +52,11 @@ fn of_interface(context: &Context<'_>, interface: &Interface) -> Look {
             "it has fewer queues than processors near it, so that others may help; whether they do is seen in a trial alone",
         ),
     }
+}
+
+fn to_processors(used: &BTreeSet<u32>) -> String {
+    let plural = if used.len() == 1 { "" } else { "s" };
+    format!("to processor{plural} {}", cpus::list(used))
 }
 
 /// Off, where each processor has a queue of its own.
@@ -74,6 +80,9 @@ fn off(context: &Context<'_>, name: &str, value: String, reads: &[(String, Strin
     }
 }
 
+/// Fewer processors than these are not worth handing packets between without a full one. Ours.
+const FEW: usize = 4;
+
 /// On for the one queue, to the processors near it but the one that takes the packets.
 fn on(context: &Context<'_>, interface: &Interface, queue: &str, near: &BTreeSet<u32>) -> Look {
     let name = &interface.name;
@@ -87,7 +96,7 @@ fn on(context: &Context<'_>, interface: &Interface, queue: &str, near: &BTreeSet
         expected: "the stack's work is done by several processors; the one that takes packets does no more than that".to_owned(),
         ..Look::found(name, status, "off", "it has one queue, so that one processor does all the work for its packets; more queues would be better where the device can have them")
             .showing(full.map(|(_, evidence)| evidence).into_iter().collect())
-            .recommending(format!("to processors {}", cpus::list(&others)))
+            .recommending(to_processors(&others))
     }
 }
 
@@ -130,6 +139,18 @@ mod tests {
         assert_eq!(host(1).check("rps")[0].status, Status::NoEvidence);
         let another = full.grew("irq.eth0-TxRx-0.cpu2", 0);
         assert_eq!(another.check("rps")[0].status, Status::NoEvidence);
+    }
+
+    #[test]
+    fn two_processors_hand_packets_to_each_other_only_where_one_is_full() {
+        let two = || host(1).file("/sys/devices/system/cpu/online", "0-1\n");
+        assert_eq!(two().check("rps")[0].status, Status::Ok);
+        let full = two()
+            .grew("irq.eth0-TxRx-0.cpu0", 9000)
+            .grew("cpu0.softirq_ticks", 950)
+            .grew("cpu0.idle_ticks", 50);
+        let check = &full.check("rps")[0];
+        assert_eq!((check.status, check.recommended.as_deref()), (Status::Change, Some("to processor 1")));
     }
 
     #[test]

@@ -35,7 +35,7 @@ fn look(context: &Context<'_>) -> Vec<Look> {
         match value {
             None => Look::unknown(
                 name,
-                "this kernel has it not, or keeps it in debugfs, which is not mounted or needs privileges",
+                "this kernel does not have it, or keeps it in debugfs, which is not mounted or needs privileges",
             ),
             Some(value) if name == "autogroup" && value == "1" => Look::found(
                 name,

@@ -61,10 +61,12 @@ fn judge(target: &str, bound: u64, used: u64) -> Look {
     match used as f64 >= NEAR * bound as f64 {
         true => {
             let more = bound.saturating_mul(2);
-            let reason = format!(
-                "its control group has nearly as many threads as it may, and a program that can start none ends: `systemctl set-property UNIT TasksMax={more}`"
+            let by_hand = format!(
+                "`systemctl set-property UNIT TasksMax={more}`, where the process is of a systemd unit"
             );
+            let reason = "its control group has nearly as many threads as it may, and a program that can start none ends";
             Look::found(target, Status::Advice, value, reason)
+                .by_hand(by_hand)
                 .showing(vec![level("pids.current", used as f64, "threads")])
                 .recommending(more.to_string())
         }
@@ -91,7 +93,7 @@ mod tests {
     fn a_unit_near_its_bound_is_told_with_the_property_to_set() {
         let check = &host("900\n").check("task-limit")[0];
         assert_eq!((check.status, check.assignments.len()), (Status::Advice, 0));
-        assert!(check.reason.contains("TasksMax=2000"), "{}", check.reason);
+        assert!(check.by_hand.contains("TasksMax=2000"), "{}", check.by_hand);
         assert_eq!(host("90\n").check("task-limit")[0].status, Status::Ok);
     }
 

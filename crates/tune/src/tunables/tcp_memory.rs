@@ -21,7 +21,7 @@ const NEAR: f64 = 0.8;
 const OF_MEMORY: u64 = 4;
 
 fn look(context: &Context<'_>) -> Vec<Look> {
-    if let Some(look) = context.of_the_hosts_network(SETTING) {
+    if let Some(look) = context.of_the_hosts_network(SETTING, pressed(context)) {
         return vec![look];
     }
     let value = match context.read(SETTING) {
@@ -59,7 +59,11 @@ fn look(context: &Context<'_>) -> Vec<Look> {
 fn evidence(context: &Context<'_>, pressure: u64) -> Vec<Evidence> {
     let used = in_use(context).filter(|pages| *pages as f64 >= NEAR * pressure as f64);
     let used = used.map(|pages| level("sockstat TCP mem", pages as f64, "pages"));
-    context.window.evidence("TcpExt.TCPMemoryPressures", "times").into_iter().chain(used).collect()
+    pressed(context).into_iter().chain(used).collect()
+}
+
+fn pressed(context: &Context<'_>) -> Vec<Evidence> {
+    context.window.evidence_of(&["TcpExt.TCPMemoryPressures"], "times")
 }
 
 /// Size of a page; 4 KiB where the kernel does not say.

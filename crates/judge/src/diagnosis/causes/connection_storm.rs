@@ -62,7 +62,7 @@ fn check(case: &Case) -> Option<Claim> {
         .seen("new connections of a broker", Some(made), per_s, "below 50/s")
         .seen("TLS handshakes and logins", case.broker_most(|broker| broker.authentications_per_s), per_s, "")
         .seen("time for which an acceptor was held back", blocked, percent, "0 %")
-        .told("accept queues that overflowed", overflows.to_string(), "0")
+        .told("attempts to connect that found a full queue", overflows.to_string(), "0")
         .seen("idle of the busiest network thread", case.network_idle(), percent, "above 30 %"),
     )
 }

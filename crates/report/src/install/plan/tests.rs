@@ -89,6 +89,7 @@ fn every_kind() -> TunePlan {
         source: String::new(),
         assignments: Vec::new(),
         expected: String::new(),
+        by_hand: String::new(),
     });
     plan
 }

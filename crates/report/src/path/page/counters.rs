@@ -213,7 +213,7 @@ fn tcp(rows: &mut Rows, window: &HostWindow) {
         None => whole(n),
     });
     rows.add("retransmission time-outs", counted(tcp.timeouts), whole);
-    rows.add("full accept queues", counted(tcp.listen_overflows), whole);
+    rows.add("attempts to connect that found a full queue", counted(tcp.listen_overflows), whole);
     rows.add("receive windows that went to zero here", counted(tcp.zero_windows), whole);
     rows.add("delayed acknowledgements", counted(tcp.delayed_acks), whole);
     rows.add("connections opened by others", counted(tcp.passive_opens), whole);
