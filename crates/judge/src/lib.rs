@@ -5,6 +5,7 @@
 //!
 //! Not here: measuring, arithmetic on samples (the `stats` crate), and how a finding looks (the `report` crate).
 
+pub mod best;
 pub mod capacity;
 pub mod compare;
 mod comparison;

@@ -7,6 +7,7 @@
 //! How a figure is written is [`figure`]'s alone.
 //! Not here: input and output, clocks, threads, arithmetic on samples. Read [`document`] next.
 
+pub mod best;
 pub mod change;
 pub mod check;
 pub mod compare;

@@ -1,0 +1,37 @@
+//! Settings that are known to suit some loads, once each in random order, and the settings that there are again.
+
+use super::*;
+
+/// The part of the random choices.
+const ORDER: u64 = 1;
+
+/// The next preset that may be tried.
+pub(super) fn step(state: &State) -> Option<Next> {
+    if state.has(BestPurpose::Explore) || state.has(BestPurpose::Race) {
+        return None;
+    }
+    let plan = state.plan;
+    let explores = plan.budget >= EXPLORING_LEAST;
+    // With a budget that explores, room for the settings that there are once more.
+    let end = plan.race_from().saturating_sub(usize::from(explores));
+    let tried: Vec<&Point> = state.of(BestPurpose::Preset).map(|tried| &tried.point).collect();
+    let mut left = order(state).into_iter().filter(|preset| !tried.contains(preset));
+    if let Some(preset) = left.next().filter(|_| state.tries.len() < end && !state.has(BestPurpose::Default))
+    {
+        return Some(state.attempt(preset, BestPurpose::Preset));
+    }
+    (explores && !tried.is_empty() && !state.has(BestPurpose::Default))
+        .then(|| state.attempt(&plan.default, BestPurpose::Default))
+}
+
+/// Each once, less the settings that there are and those that are ruled out.
+fn order<'a>(state: &State<'a>) -> Vec<&'a Point> {
+    let mut presets: Vec<&Point> = Vec::new();
+    for preset in &state.plan.presets {
+        if *preset != state.plan.default && !presets.contains(&preset) && state.may_try(preset) {
+            presets.push(preset);
+        }
+    }
+    state.random(ORDER).shuffle(&mut presets);
+    presets
+}
