@@ -28,7 +28,7 @@ pub(crate) fn normal_two_sided(z: f64) -> Option<f64> {
 }
 
 /// Probability that a standard normal variable is at most `z`.
-pub(crate) fn normal_at_most(z: f64) -> f64 {
+pub fn normal_at_most(z: f64) -> f64 {
     Normal::standard().cdf(z)
 }
 

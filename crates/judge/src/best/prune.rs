@@ -1,5 +1,9 @@
 //! Taking back the changes that do nothing: the winner without them, in pairs with the winner.
+//!
+//! The model says which changes seem idle. To believe it is unsafe, so all of them are taken back at once and that is run
+//! against the winner; where it is worse, half of them are kept.
 
+use super::model::Model;
 use super::*;
 
 /// Blocks that pruning takes at most.
@@ -11,7 +15,101 @@ const PAIRS: usize = 4;
 /// Groups that are tried, each half of the one before.
 const GROUPS_MOST: usize = 3;
 
-/// The next pair, or the result.
-pub(super) fn step(_state: &State, winner: &Point, found: Found) -> Next {
-    Next::Done(Found { winner: Some(winner.clone()), unpruned: Some(winner.clone()), ..found })
+/// What costs more than this share is not taken back.
+const LOSS_MOST: f64 = 0.03;
+
+/// The part of the random choices; each pair has one of its own.
+const ORDER: u64 = 3 << 32;
+
+/// The next block of the pairs, or the winner without what is idle.
+pub(super) fn step(state: &State, winner: &Point, found: Found) -> Next {
+    let idle = idle(&state.before(BestPurpose::Prune), winner);
+    let mut blocks = state.of(BestPurpose::Prune);
+    let done = |pruned: &Point| {
+        Next::Done(Found { winner: Some(pruned.clone()), unpruned: Some(winner.clone()), ..found.clone() })
+    };
+    let mut taken_back = idle.len();
+    for group in 0..GROUPS_MOST {
+        let mut pruned = winner.clone();
+        for at in &idle[..taken_back] {
+            pruned.0[*at] = state.plan.default.0[*at];
+        }
+        taken_back /= 2;
+        if pruned == *winner {
+            break;
+        }
+        if !state.may_try(&pruned) {
+            continue;
+        }
+        let mut pairs = Pairs::default();
+        for pair in 0..PAIRS {
+            let first = state.random(ORDER + (group * PAIRS + pair) as u64).below(2);
+            for half in [first, 1 - first] {
+                let point = if half == 0 { winner } else { &pruned };
+                match blocks.next() {
+                    Some(tried) => pairs.add(half, tried.outcome),
+                    None => return state.attempt(point, BestPurpose::Prune),
+                }
+            }
+            if pairs.failed {
+                break;
+            }
+        }
+        if pairs.hold(state) {
+            // Without any of its changes it is what there was: nothing beats that.
+            return match pruned == state.plan.default {
+                true => Next::Done(Found { ending: BestEnding::AsGood, ..found }),
+                false => done(&pruned),
+            };
+        }
+    }
+    done(winner)
+}
+
+/// The pairs of one group.
+#[derive(Default)]
+struct Pairs {
+    /// Logarithms of the winner's objective, and of the pruned one's.
+    logs: [Vec<Option<f64>>; 2],
+    /// Of the pruned one.
+    goals: Vec<f64>,
+    failed: bool,
+}
+
+impl Pairs {
+    fn add(&mut self, half: usize, outcome: Outcome) {
+        self.logs[half].push(outcome.ln_objective());
+        if half == 1 {
+            self.goals.extend(outcome.ln_goal());
+            self.failed |= outcome == Outcome::Failed;
+        }
+    }
+
+    /// True if nothing is lost without the changes.
+    fn hold(&self, state: &State) -> bool {
+        let pairs = self.logs[0].iter().zip(&self.logs[1]);
+        let differences = pairs.filter_map(|(winner, pruned)| Some((*pruned)? - (*winner)?));
+        let holds_goal = || {
+            !state.plan.has_goal
+                || mean(self.goals.iter().copied()).is_some_and(|ln| ln + GOAL_ROOM.ln() <= 0.0)
+        };
+        !self.failed && mean(differences).is_some_and(|loss| loss <= LOSS_MOST.ln_1p()) && holds_goal()
+    }
+}
+
+/// The changes of the winner that hardly matter as far as the model goes, the least first.
+fn idle(state: &State, winner: &Point) -> Vec<usize> {
+    let Some(model) = Model::fit(state) else { return Vec::new() };
+    let level = model.level(winner);
+    let mut effects: Vec<(f64, usize)> = (0..winner.0.len())
+        .filter(|at| winner.0[*at] != state.plan.default.0[*at])
+        .map(|at| {
+            let mut without = winner.clone();
+            without.0[at] = state.plan.default.0[at];
+            ((model.level(&without) - level).abs(), at)
+        })
+        .filter(|(effect, _)| *effect < NO_GAIN)
+        .collect();
+    effects.sort_by(|a, b| a.0.total_cmp(&b.0));
+    effects.into_iter().map(|(_, at)| at).collect()
 }

@@ -1,10 +1,15 @@
 //! The race: finalists and the settings that there are in rounds, each round in a random order, so that what the machine does
 //! between rounds falls on all of them. What is clearly worse is dropped; the settings that there are stay to the end.
 
+use super::explore::Seen;
+use super::model::Model;
 use super::*;
 
 /// The fewest blocks of a race: two rounds of one candidate and the settings that there are.
 pub(super) const BLOCKS_LEAST: usize = 4;
+
+/// Candidates that run, one of them a preset where any meets the goal.
+const CANDIDATES: usize = 4;
 
 /// Rounds before anything is dropped or won.
 pub(super) const ROUNDS_LEAST: usize = 2;
@@ -52,17 +57,24 @@ fn ending_without_race(state: &State) -> BestEnding {
     }
 }
 
-/// What runs beside the settings that there are.
+/// What runs beside the settings that there are: the best as the model sees them, and the best preset.
 fn finalists(state: &State) -> Vec<Point> {
-    let mut seen: Vec<(f64, &Point)> = Vec::new();
-    for tried in state.tries.iter().filter(|tried| tried.point != state.plan.default) {
-        if let Some(ln) = tried.outcome.ln_objective().filter(|_| !state.has_failed(&tried.point)) {
-            seen.push((ln, &tried.point));
-        }
+    let Some(model) = Model::fit(state) else { return Vec::new() };
+    let seen = Seen::new(state, &model);
+    // Where nothing is likely to meet the goal, neither what there is, what may do so has its chance.
+    let meeting =
+        if seen.meeting == 0 && state.default_breaks_goal() { seen.points.len() } else { seen.meeting };
+    let mut candidates: Vec<&Point> =
+        seen.points[..meeting].iter().copied().filter(|point| **point != state.plan.default).collect();
+    let most = (state.plan.race_blocks() / ROUNDS_LEAST).saturating_sub(1).min(CANDIDATES);
+    let presets = &state.plan.presets;
+    let preset = candidates.iter().position(|point| presets.contains(point));
+    // Its place is the last of those that run.
+    if let Some(place) = preset.filter(|place| *place >= most && most > 1) {
+        let preset = candidates.remove(place);
+        candidates.insert(most - 1, preset);
     }
-    seen.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let most = (state.plan.race_blocks() / ROUNDS_LEAST - 1).min(4);
-    seen.into_iter().take(most).map(|(_, point)| point.clone()).collect()
+    candidates.into_iter().take(most).cloned().collect()
 }
 
 /// The rounds of a race.
