@@ -1,8 +1,8 @@
 //! A Gaussian process: a function of many inputs, learned from few noisy observations that drift.
 //!
-//! The function is a constant plus a Matérn 5/2 term with a length of its own for each input, so that inputs that do nothing get
+//! The function is a constant, plus a Matérn 5/2 term with a length of its own for each input, so that inputs that do nothing get
 //! long lengths (Rasmussen and Williams 2006, 4.2 and 5.1). Lengths grow with the square root of the number of inputs beforehand,
-//! without which a plain process fails in many dimensions (Hvarfner, Hellsten and Nardi, ICML 2024). Observations have noise,
+//! without which a plain process fails in many dimensions (Hvarfner, Hellsten and Nardi, ICML 2024). To that comes what each input does by itself, as a sum (Duvenaud, Nickisch and Rasmussen, NeurIPS 2011): logarithms of latencies and costs are nearly sums of single effects, and these are learned from far fewer observations. Observations have noise,
 //! and drift with the time at which they were made.
 //!
 //! Hyperparameters are those of the highest posterior, within bounds: without these a fit to a few observations runs away.
@@ -13,10 +13,12 @@ use crate::random::Random;
 /// Observations that lie so many steps of time apart share 1/e of the drift.
 const DRIFT_REACH: f64 = 6.0;
 
-/// Logarithms of what is expected of joint effects, sums of single ones, drift and noise, as standard deviations in units of that of the values; and how
-/// far each may be from that, in both directions. Standard deviation of each beforehand: 1.
-const EXPECTED: [f64; 4] = [0.0, 0.0, -1.2, -1.2];
-const REACH: [f64; 4] = [2.5, 2.0, 2.5, 2.5];
+/// How far the logarithms of joint effects, of sums of single ones, of drift and of noise may be from what is expected of them.
+/// Effects are expected as large as the values' own standard deviation, with a standard deviation of 1 of the logarithm.
+const REACH: [f64; 4] = [2.5, 2.0, 1.5, 1.5];
+
+/// Logarithm of what is expected of the sum of single effects, in units of the values' standard deviation: few of them are large.
+const ALONE_EXPECTED: f64 = 0.7;
 
 /// Length of what an input does by itself; a line's values lie in about 0 to 1.
 const ALONE_LENGTH: f64 = 0.7;
@@ -73,13 +75,13 @@ pub struct GaussianProcess {
 }
 
 impl GaussianProcess {
-    /// Learns from observations; `None` without any, with one that is not finite, or one whose inputs are not as many as the axes.
-    pub fn fit(axes: &[Axis], seen: &[Observation]) -> Option<GaussianProcess> {
+    /// Learns from observations whose noise and drift are expected to have about this standard deviation; `None` without any, with one that is not finite, or one whose inputs are not as many as the axes.
+    pub fn fit(axes: &[Axis], seen: &[Observation], noise_sd: f64) -> Option<GaussianProcess> {
         let fits = |one: &Observation| {
             one.inputs.len() == axes.len()
                 && one.inputs.iter().chain([&one.at, &one.value]).all(|number| number.is_finite())
         };
-        if seen.is_empty() || !seen.iter().all(fits) {
+        if seen.is_empty() || !seen.iter().all(fits) || !(noise_sd > 0.0 && noise_sd.is_finite()) {
             return None;
         }
         let n = seen.len() as f64;
@@ -88,7 +90,7 @@ impl GaussianProcess {
         let scale = variance.sqrt().max(SCALE_LEAST);
         let values = seen.iter().map(|one| (one.value - mean) / scale).collect();
         let pairs = Pairs::new(axes, seen, values);
-        let hyper = pairs.climb();
+        let hyper = pairs.climb((noise_sd / scale).ln());
         let factor = pairs.covariance(&hyper).cholesky()?;
         let weights = factor.solve(&pairs.values);
         let inputs = seen.iter().map(|one| one.inputs.clone()).collect();
@@ -140,11 +142,13 @@ impl GaussianProcess {
     }
 
     fn between(&self, a: &[f64], b: &[f64], inverse_squares: &[f64]) -> f64 {
-        let squares: Vec<f64> =
-            self.axes.iter().zip(a.iter().zip(b)).map(|(axis, (a, b))| axis.square(*a, *b)).collect();
-        let alone: Vec<f64> =
-            self.axes.iter().zip(&squares).map(|(axis, square)| axis.alone(*square)).collect();
-        self.hyper.shared(&squares, &alone, inverse_squares)
+        let (mut joint, mut alone) = (0.0, 0.0);
+        for ((axis, inverse), (a, b)) in self.axes.iter().zip(inverse_squares).zip(a.iter().zip(b)) {
+            let square = axis.square(*a, *b);
+            joint += square * inverse;
+            alone += axis.alone(square) * inverse;
+        }
+        self.hyper.shared(joint, alone)
     }
 }
 
@@ -160,8 +164,8 @@ impl Axis {
     /// What two values share of what the input does by itself.
     fn alone(self, square: f64) -> f64 {
         match self {
+            _ if square == 0.0 => 1.0,
             Axis::Line => matern(square / (ALONE_LENGTH * ALONE_LENGTH)),
-            Axis::Choice if square == 0.0 => 1.0,
             Axis::Choice => 0.0,
         }
     }
@@ -184,10 +188,10 @@ impl Hyper {
         self.lengths.iter().map(|ln| (-2.0 * ln).exp()).collect()
     }
 
-    /// Covariance of the function at two places, from their squared differences along each input and what these make alone.
-    fn shared(&self, squares: &[f64], alone: &[f64], inverse_squares: &[f64]) -> f64 {
-        1.0 + (2.0 * self.signal).exp() * matern(dot(squares, inverse_squares))
-            + (2.0 * self.alone).exp() * dot(alone, inverse_squares)
+    /// Covariance of the function at two places, from their squared distance in lengths, and what they share of the sum of single
+    /// effects.
+    fn shared(&self, joint: f64, alone: f64) -> f64 {
+        1.0 + (2.0 * self.signal).exp() * matern(joint) + (2.0 * self.alone).exp() * alone
     }
 
     /// Variance of the function beforehand.
@@ -259,7 +263,8 @@ impl Pairs {
         let drift = (2.0 * hyper.drift).exp();
         let mut covariance = Square::zero(self.count);
         for (row, column, pair) in self.pairs() {
-            let shared = hyper.shared(self.squares_of(pair), self.alone_of(pair), &lengths);
+            let joint = dot(self.squares_of(pair), &lengths);
+            let shared = hyper.shared(joint, dot(self.alone_of(pair), &lengths));
             covariance.put(row, column, shared + drift * self.drift[pair]);
         }
         let own = hyper.variance(&lengths) + drift + (2.0 * hyper.noise).exp();
@@ -271,10 +276,10 @@ impl Pairs {
 
     /// From what is expected up to the highest posterior, by the signs of the slopes (Rprop: Riedmiller and Braun 1993), which
     /// no scale and no steep wall leads astray.
-    fn climb(&self) -> Hyper {
+    fn climb(&self, noise: f64) -> Hyper {
         let length = 0.5 * (self.axes.max(1) as f64).ln();
         let mut expected = vec![length; self.axes];
-        expected.extend(EXPECTED);
+        expected.extend([0.0, ALONE_EXPECTED, noise, noise]);
         let mut reach = vec![LENGTH_REACH; self.axes];
         reach.extend(REACH);
         let (mut now, mut step, mut before) =

@@ -4,7 +4,7 @@ use super::model::Model;
 use super::*;
 use plumb_stats::law::normal_at_most;
 
-/// Every so-manieth block is of the settings that there are.
+/// Of so many blocks in a row one is of the settings that there are.
 const DEFAULT_EVERY: usize = 6;
 
 /// Exploring ends early after so many candidates in a row that promise less than this gain.
@@ -18,13 +18,14 @@ const CANDIDATES: usize = 800;
 const FROM_BEST: f64 = 0.7;
 const BEST: usize = 4;
 
-/// A candidate differs from what it comes from in so many dimensions at most, a share of which go back to the settings that
-/// there are.
-const CHANGES_MOST: usize = 5;
+/// A candidate differs from what it comes from in up to the first so many dimensions, or for a share of them in up to the second:
+/// these tell of many settings at once. A share of the changes go back to the settings that there are.
+const CHANGES_MOST: (usize, usize) = (5, 14);
+const CHANGES_MANY: f64 = 0.4;
 const CHANGES_BACK: f64 = 0.2;
 
 /// So many changes of an ordered dimension go to a level that is within a quarter of its range.
-const NEAR: f64 = 0.5;
+const NEAR: f64 = 0.25;
 
 /// Settings meet the goal as far as the model goes, where they do so with this probability.
 pub(super) const GOAL_LIKELY: f64 = 0.6;
@@ -39,7 +40,8 @@ pub(super) fn step(state: &State) -> Option<Next> {
     {
         return None;
     }
-    if state.tries.len() % DEFAULT_EVERY == DEFAULT_EVERY - 1 {
+    let last = state.tries.len().saturating_sub(DEFAULT_EVERY - 1);
+    if state.tries[last..].iter().all(|tried| tried.point != plan.default) {
         return Some(state.attempt(&plan.default, BestPurpose::Default));
     }
     let candidate = promising(state)?;
@@ -156,7 +158,8 @@ impl<'a> Seen<'a> {
         };
         let mut point = from.clone();
         let dimensions = &state.plan.dimensions;
-        for _ in 0..1 + random.below(CHANGES_MOST) {
+        let most = if random.unit() < CHANGES_MANY { CHANGES_MOST.1 } else { CHANGES_MOST.0 };
+        for _ in 0..1 + random.below(most) {
             let at = random.below(dimensions.len());
             point.0[at] = match random.unit() < CHANGES_BACK {
                 true => state.plan.default.0[at],

@@ -3,10 +3,13 @@
 use super::*;
 use plumb_stats::gaussian_process::{Axis, Belief, GaussianProcess, Observation};
 use plumb_stats::law::normal_at_most;
-use plumb_stats::median::median;
 
-/// Logarithms of the objective are cut so far above their median: how bad the bad are does not matter.
-const OBJECTIVE_ABOVE: f64 = 2.0;
+/// Logarithms of the objective that lie more than this above their lower quartile are pressed together, so that all lie within
+/// twice as much: how bad the bad are does not matter, and a cliff would hide all lesser effects.
+const OBJECTIVE_ABOVE: f64 = 0.6;
+
+/// Noise that a model expects lies between these, whatever few blocks say of it.
+const NOISE: (f64, f64) = (0.05, 0.5);
 
 /// Logarithms of the goal's ratio are cut to this.
 const GOAL_REACH: (f64, f64) = (-2.0, 1.5);
@@ -22,12 +25,18 @@ impl<'a> Model<'a> {
     /// Learns from all blocks. `None` as long as nothing was measured.
     pub(super) fn fit(state: &State<'a>) -> Option<Model<'a>> {
         let logs = || state.tries.iter().filter_map(|tried| tried.outcome.ln_objective());
-        let above = median(logs())? + OBJECTIVE_ABOVE;
-        let worst = logs().map(|ln| ln.min(above)).max_by(f64::total_cmp)?;
+        let mut sorted: Vec<f64> = logs().collect();
+        sorted.sort_by(f64::total_cmp);
+        let knee = sorted.get(sorted.len() / 4)? + OBJECTIVE_ABOVE;
+        let pressed = |ln: f64| match ln - knee {
+            beyond if beyond > 0.0 => knee + OBJECTIVE_ABOVE * (1.0 - (-beyond / OBJECTIVE_ABOVE).exp()),
+            _ => ln,
+        };
+        let worst = pressed(*sorted.last()?);
         // What was refused enters as the worst that was seen, so that the model keeps away from what is like it.
         let failed = |tried: &Tried| (tried.point != state.plan.default).then_some(worst);
         let objective = process(state, |tried| match tried.outcome.ln_objective() {
-            Some(ln) => Some(ln.min(above)),
+            Some(ln) => Some(pressed(ln)),
             None => failed(tried),
         })?;
         let goal = match state.plan.has_goal {
@@ -67,7 +76,8 @@ fn process(state: &State, value: impl Fn(&Tried) -> Option<f64>) -> Option<Gauss
     let seen = state.tries.iter().enumerate().filter_map(|(at, tried)| {
         Some(Observation { inputs: inputs(state, &tried.point), at: at as f64, value: value(tried)? })
     });
-    GaussianProcess::fit(&axes(state), &seen.collect::<Vec<_>>())
+    let noise_sd = noise::spread(state).unwrap_or(0.0).clamp(NOISE.0, NOISE.1);
+    GaussianProcess::fit(&axes(state), &seen.collect::<Vec<_>>(), noise_sd)
 }
 
 fn axes(state: &State) -> Vec<Axis> {

@@ -20,6 +20,9 @@ const DROP_ERRORS: f64 = 1.3;
 /// A winner is better than the settings that there are by so many standard errors.
 const WIN_ERRORS: f64 = 1.0;
 
+/// A winner meets the goal, with room, with this probability.
+const WIN_MEETS_GOAL: f64 = 0.7;
+
 /// Standard deviation of a paired difference, and the degrees of freedom with which it is believed beforehand: that of two
 /// or three rounds alone may be anything.
 const PRIOR_SD: f64 = 0.14;
@@ -128,7 +131,7 @@ impl Race {
     /// Drops what breaks the goal, and what is clearly worse than the leader.
     fn drop_worse(&mut self, state: &State) {
         let default = self.default();
-        let breaks: Vec<usize> = (0..default).filter(|at| !self.meets_goal(*at, state, 1.0)).collect();
+        let breaks: Vec<usize> = (0..default).filter(|at| !self.meets_goal(*at, state)).collect();
         for at in breaks {
             self.stays[at] = false;
         }
@@ -153,7 +156,7 @@ impl Race {
         let default = self.default();
         let meets = |at: usize| match at == default {
             true => !state.default_breaks_goal(),
-            false => self.meets_goal(at, state, 1.0),
+            false => self.meets_goal(at, state),
         };
         let level = |at: usize| self.level(at);
         (0..=default)
@@ -168,10 +171,10 @@ impl Race {
         mean(self.rounds.iter().filter_map(|round| round[at]?.ln_objective()))
     }
 
-    /// True if the goal's ratio is on average so many times below 1.
-    fn meets_goal(&self, at: usize, state: &State, room: f64) -> bool {
+    /// True if the goal's ratio is on average below 1.
+    fn meets_goal(&self, at: usize, state: &State) -> bool {
         let ratios = self.rounds.iter().filter_map(|round| round[at]?.ln_goal());
-        !state.plan.has_goal || mean(ratios).is_some_and(|ln| ln + room.ln() <= 0.0)
+        !state.plan.has_goal || mean(ratios).is_some_and(|ln| ln <= 0.0)
     }
 
     /// Mean of the paired differences of logarithms, one less other, and its standard error.
@@ -187,8 +190,12 @@ impl Race {
     fn end(&self, state: &State) -> Next {
         let default = self.default();
         let breaks = state.default_breaks_goal();
+        // All blocks speak, those before the race and those of like settings, and what drifts is told apart.
+        let model = Model::fit(&state.before(BestPurpose::Prune));
+        let meets =
+            |point: &Point| model.as_ref().is_some_and(|model| model.meets_goal(point) >= WIN_MEETS_GOAL);
         let winner = (0..default)
-            .filter(|at| self.stays[*at] && self.meets_goal(*at, state, GOAL_ROOM))
+            .filter(|at| self.stays[*at] && meets(&self.points[*at]))
             .filter_map(|at| Some((self.level(at)?, at)))
             .min_by(|a, b| a.0.total_cmp(&b.0))
             .map(|(_, at)| at);

@@ -41,7 +41,7 @@ fn the_covariance_at_one_length_is_that_of_the_printed_formula() {
 #[test]
 fn what_one_observation_leaves_open_is_as_by_hand() {
     let seen = [Observation { inputs: vec![0.5], at: 0.0, value: 3.0 }];
-    let process = GaussianProcess::fit(&[Axis::Line], &seen).unwrap();
+    let process = GaussianProcess::fit(&[Axis::Line], &seen, 0.1).unwrap();
     let Hyper { drift, noise, .. } = process.hyper;
     let prior = process.hyper.variance(&process.hyper.inverse_squares());
     assert!(prior > 1.0);
@@ -107,7 +107,7 @@ fn observed(count: usize, noise: f64, drift: f64, seed: u64) -> (Vec<Axis>, Vec<
 #[test]
 fn a_known_function_is_learned_in_spite_of_noise_and_drift_and_idle_inputs() {
     let (axes, seen) = observed(60, 0.05, 0.1, 1);
-    let process = GaussianProcess::fit(&axes, &seen).unwrap();
+    let process = GaussianProcess::fit(&axes, &seen, 0.1).unwrap();
     let (_, others) = observed(200, 0.0, 0.0, 2);
     let (mut squares, mut within) = (0.0, 0.0);
     for other in &others {
@@ -131,7 +131,7 @@ fn a_known_function_is_learned_in_spite_of_noise_and_drift_and_idle_inputs() {
 #[test]
 fn draws_have_the_mean_and_the_spread_that_the_belief_has() {
     let (axes, seen) = observed(30, 0.1, 0.0, 5);
-    let process = GaussianProcess::fit(&axes, &seen).unwrap();
+    let process = GaussianProcess::fit(&axes, &seen, 0.1).unwrap();
     let (_, places) = observed(3, 0.0, 0.0, 6);
     let places: Vec<Vec<f64>> = places.into_iter().map(|place| place.inputs).collect();
     let draws = process.draws(&places, 4_000, &mut Random::new(1)).unwrap();
@@ -147,9 +147,9 @@ fn draws_have_the_mean_and_the_spread_that_the_belief_has() {
 #[test]
 fn what_cannot_be_learned_from_is_refused_and_equal_observations_are_not() {
     let one = |value: f64| Observation { inputs: vec![0.0], at: 0.0, value };
-    assert!(GaussianProcess::fit(&[Axis::Line], &[]).is_none());
-    assert!(GaussianProcess::fit(&[Axis::Line], &[one(f64::NAN)]).is_none());
-    assert!(GaussianProcess::fit(&[], &[one(1.0)]).is_none());
-    let process = GaussianProcess::fit(&[Axis::Line], &vec![one(1.0); 5]).unwrap();
+    assert!(GaussianProcess::fit(&[Axis::Line], &[], 0.1).is_none());
+    assert!(GaussianProcess::fit(&[Axis::Line], &[one(f64::NAN)], 0.1).is_none());
+    assert!(GaussianProcess::fit(&[], &[one(1.0)], 0.1).is_none());
+    let process = GaussianProcess::fit(&[Axis::Line], &vec![one(1.0); 5], 0.1).unwrap();
     assert!((process.at(&[0.0]).mean - 1.0).abs() < 1e-9);
 }

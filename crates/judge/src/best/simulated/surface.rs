@@ -145,9 +145,9 @@ impl Surface {
             point
         };
         let presets = vec![
-            with(&[(LINGER, 0), (FETCH_WAIT, 8), (STICKY, 0)]),
-            with(&[(LINGER, 1), (BATCH, 8), (C_STATES, 1), (GOVERNOR, 1)]),
-            with(&[(LINGER, 10), (BATCH, 10)]),
+            with(&[(LINGER, 0), (FETCH_WAIT, 8), (STICKY, 0), (BACKOFF, 0)]),
+            with(&[(LINGER, 0), (BACKOFF, 0), (C_STATES, 1), (GOVERNOR, 1)]),
+            with(&[(LINGER, 8), (BATCH, 7), (BACKOFF, 0)]),
             with(&[(LINGER, 14), (BATCH, 14), (COMPRESSION, 1), (FETCH_MIN, 10)]),
             with(&[(LINGER, 12), (BATCH, 11), (COMPRESSION, 1)]),
             with(&[(C_STATES, 1), (GOVERNOR, 1), (HUGE_PAGES, 1)]),
@@ -175,7 +175,7 @@ impl Surface {
             strength,
             best_at,
             round_trip_s: times(0.35e-3),
-            request_s: times(55e-6),
+            request_s: times(80e-6),
             byte_s: times(1.1e-9),
             stability_seed: seed,
         }
@@ -298,7 +298,7 @@ impl Surface {
             (wait + fetch_delay + path_s * 1.5 + wake_s + coalesced_s + stall_s + nagle_s) * pages * poll;
         let cpu_s = (busy / rate
             + MESSAGE_BYTES * squeeze_s
-            + (0.8e-6 + 0.4e-6 * self.strength[COALESCING] * (1.0 - self.scaled(point, COALESCING))))
+            + (1.8e-6 + 0.4e-6 * self.strength[COALESCING] * (1.0 - self.scaled(point, COALESCING))))
             * poll
             * (1.0 + 0.1 * off(QUEUED_MIN))
             * (1.0 + 0.05 * on(C_STATES));
