@@ -273,6 +273,11 @@ impl<'a> State<'a> {
         mean(self.blocks_of(point).filter_map(|tried| tried.outcome.ln_goal()))
     }
 
+    /// True if a block of the settings that there are was measured: without, there is nothing to explore and race against.
+    fn has_reference(&self) -> bool {
+        self.blocks_of(&self.plan.default).any(|tried| tried.outcome != Outcome::Failed)
+    }
+
     /// True if the settings that there are break the goal, as far as is known.
     fn default_breaks_goal(&self) -> bool {
         self.plan.has_goal && self.mean_ln_goal(&self.plan.default).is_some_and(|ln| ln > 0.0)

@@ -40,6 +40,9 @@ pub(super) fn step(state: &State) -> Option<Next> {
     {
         return None;
     }
+    if !state.has_reference() {
+        return None;
+    }
     let last = state.tries.len().saturating_sub(DEFAULT_EVERY - 1);
     if state.tries[last..].iter().all(|tried| tried.point != plan.default) {
         return Some(state.attempt(&plan.default, BestPurpose::Default));

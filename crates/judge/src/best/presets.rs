@@ -20,7 +20,7 @@ pub(super) fn step(state: &State) -> Option<Next> {
     {
         return Some(state.attempt(preset, BestPurpose::Preset));
     }
-    (explores && !tried.is_empty() && !state.has(BestPurpose::Default))
+    (explores && state.has_reference() && !tried.is_empty() && !state.has(BestPurpose::Default))
         .then(|| state.attempt(&plan.default, BestPurpose::Default))
 }
 

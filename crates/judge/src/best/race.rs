@@ -39,7 +39,7 @@ pub(super) fn gain_needed(error: f64) -> f64 {
 /// The next block of the race, or what follows it.
 pub(super) fn step(state: &State) -> Next {
     let finalists = finalists(&state.before(BestPurpose::Race));
-    if finalists.is_empty() {
+    if finalists.is_empty() || !state.has_reference() {
         return state.ended(ending_without_race(state));
     }
     match Race::run(state, finalists) {
@@ -51,7 +51,7 @@ pub(super) fn step(state: &State) -> Next {
 fn ending_without_race(state: &State) -> BestEnding {
     let others = state.tries.iter().filter(|tried| tried.point != state.plan.default);
     let ran = |tried: &Tried| tried.outcome != Outcome::Failed;
-    match (state.blocks_of(&state.plan.default).any(ran), others.clone().any(ran)) {
+    match (state.has_reference(), others.clone().any(ran)) {
         (false, false) => BestEnding::NothingRan,
         (false, true) => BestEnding::DefaultFailed,
         (true, false) if others.count() > 0 => BestEnding::NothingElseRan,

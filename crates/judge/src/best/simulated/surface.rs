@@ -58,6 +58,10 @@ pub(super) enum Kind {
     N,
     /// Nothing does anything.
     Flat,
+    /// Six settings of unknown place, each with a best level of its own that depends on those of others.
+    Pairs,
+    /// Steps: special values that gain, thresholds beyond which all is three times worse, and choices with one good value.
+    Steps,
 }
 
 impl Kind {
@@ -65,7 +69,7 @@ impl Kind {
         match self {
             Kind::A => 300.0,
             Kind::B => 400_000.0,
-            Kind::C | Kind::N | Kind::Flat => 60_000.0,
+            Kind::C | Kind::N | Kind::Flat | Kind::Pairs | Kind::Steps => 60_000.0,
         }
     }
 
@@ -232,6 +236,8 @@ impl Surface {
         match self.kind {
             Kind::Flat => Truth { ln_objective: 0.0, ln_goal: None },
             Kind::N => Truth { ln_objective: self.worse_than_default(point), ln_goal: None },
+            Kind::Pairs => Truth { ln_objective: self.pairs(point), ln_goal: None },
+            Kind::Steps => Truth { ln_objective: self.steps(point), ln_goal: None },
             Kind::A | Kind::B => Truth { ln_objective: self.work(point).0.ln(), ln_goal: None },
             Kind::C => {
                 let (p99_s, cpu_s) = self.work(point);
@@ -249,6 +255,28 @@ impl Surface {
             }
         };
         (0..24).map(|at| self.strength[at] * one(at)).sum()
+    }
+
+    /// The settings of which a surface of its own order is made.
+    fn order(&self) -> Vec<usize> {
+        Random::for_part(self.stability_seed, 80).order(24)
+    }
+
+    fn pairs(&self, point: &Point) -> f64 {
+        let off = |at: usize| self.scaled(point, at) - self.best_at[at];
+        let order = self.order();
+        let alone: f64 = order[..6].iter().map(|at| 0.8 * off(*at).powi(2)).sum();
+        let together: f64 = order[..6].windows(2).map(|pair| 0.7 * off(pair[0]) * off(pair[1])).sum();
+        alone + together
+    }
+
+    fn steps(&self, point: &Point) -> f64 {
+        let order = self.order();
+        let special: f64 = order[..3].iter().map(|at| if point.0[*at] == 0 { 0.0 } else { 0.3 }).sum();
+        let beyond = |at: &&usize| self.scaled(point, **at) > 0.6 + 0.4 * self.best_at[**at];
+        let cliffs = order[3..6].iter().filter(beyond).count() as f64 * 3f64.ln();
+        let slopes: f64 = order[6..9].iter().map(|at| 0.25 * (1.0 - self.scaled(point, *at))).sum();
+        special + cliffs + slopes
     }
 
     /// p99 and CPU a message, in seconds.
