@@ -21,7 +21,7 @@ const DROP_ERRORS: f64 = 1.3;
 const WIN_ERRORS: f64 = 1.0;
 
 /// A winner meets the goal, with room, with this probability.
-const WIN_MEETS_GOAL: f64 = 0.7;
+const WIN_MEETS_GOAL: f64 = 0.6;
 
 /// Standard deviation of a paired difference, and the degrees of freedom with which it is believed beforehand: that of two
 /// or three rounds alone may be anything.
