@@ -119,8 +119,8 @@ pub trait Physics {
     /// False for settings that cannot be good, or cannot be at all: they are not tried.
     fn is_possible(&self, point: &Point) -> bool;
 
-    /// Further inputs of the model, scaled to about 0 to 1: what settings together make, such as the logarithm of messages a batch.
-    /// As many for every point.
+    /// Further inputs of the model, scaled to about 0 to 1: what settings together make, such as the logarithm of messages a
+    /// batch. As many for every point.
     fn inputs(&self, point: &Point) -> Vec<f64>;
 }
 

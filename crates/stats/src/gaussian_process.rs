@@ -2,8 +2,10 @@
 //!
 //! The function is a constant, plus a Matérn 5/2 term with a length of its own for each input, so that inputs that do nothing get
 //! long lengths (Rasmussen and Williams 2006, 4.2 and 5.1). Lengths grow with the square root of the number of inputs beforehand,
-//! without which a plain process fails in many dimensions (Hvarfner, Hellsten and Nardi, ICML 2024). To that comes what each input does by itself, as a sum (Duvenaud, Nickisch and Rasmussen, NeurIPS 2011): logarithms of latencies and costs are nearly sums of single effects, and these are learned from far fewer observations. Observations have noise,
-//! and drift with the time at which they were made.
+//! without which a plain process fails in many dimensions (Hvarfner, Hellsten and Nardi, ICML 2024). To that comes what each input
+//! does by itself, as a sum (Duvenaud, Nickisch and Rasmussen, NeurIPS 2011): logarithms of latencies and costs are nearly sums
+//! of single effects, and a sum is learned from fewer observations. Observations have noise, and drift with the time at which
+//! they were made.
 //!
 //! Hyperparameters are those of the highest posterior, within bounds: without these a fit to a few observations runs away.
 //! Everything is done in a few tens of observations at once; for thousands this is the wrong module.
@@ -199,10 +201,6 @@ impl Hyper {
         1.0 + (2.0 * self.signal).exp() + (2.0 * self.alone).exp() * inverse_squares.iter().sum::<f64>()
     }
 
-    fn as_slice(&self) -> Vec<f64> {
-        self.lengths.iter().copied().chain([self.signal, self.alone, self.drift, self.noise]).collect()
-    }
-
     fn of_slice(values: &[f64]) -> Hyper {
         let (lengths, rest) = values.split_at(values.len() - 4);
         Hyper { lengths: lengths.to_vec(), signal: rest[0], alone: rest[1], drift: rest[2], noise: rest[3] }
@@ -309,7 +307,6 @@ impl Pairs {
     /// Logarithm of the posterior of hyperparameters up to a constant, and its slopes.
     fn posterior(&self, at: &[f64], expected: &[f64]) -> Option<(f64, Vec<f64>)> {
         let hyper = Hyper::of_slice(at);
-        debug_assert_eq!(hyper.as_slice(), at);
         let factor = self.covariance(&hyper).cholesky()?;
         let weights = factor.solve(&self.values);
         let inverse = factor.inverse();

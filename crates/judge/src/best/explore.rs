@@ -70,8 +70,8 @@ struct Candidate {
     promise: f64,
 }
 
-/// The candidate of the greatest expected improvement (Jones, Schonlau and Welch 1998) over the best that the model believes to have
-/// been seen, not the luckiest (Letham et al. 2019), times the probability that it meets the goal (Gelbart et al. 2014).
+/// The candidate of the greatest expected improvement (Jones, Schonlau and Welch 1998) over the best that the model believes to
+/// have been seen, not the luckiest (Letham et al. 2019), times the probability that it meets the goal (Gelbart et al. 2014).
 fn promising(state: &State) -> Option<Candidate> {
     let model = Model::fit(state)?;
     let seen = Seen::new(state, &model);

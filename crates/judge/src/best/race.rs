@@ -21,7 +21,7 @@ const DROP_ERRORS: f64 = 1.3;
 const WIN_ERRORS: f64 = 1.0;
 
 /// A winner meets the goal, with room, with this probability.
-const WIN_MEETS_GOAL: f64 = 0.7;
+const WIN_MEETS_GOAL: f64 = 0.6;
 
 /// Standard deviation of a paired difference, and the degrees of freedom with which it is believed beforehand: that of two
 /// or three rounds alone may be anything.
@@ -88,6 +88,9 @@ struct Race {
     rounds: Vec<Vec<Option<Outcome>>>,
     /// Whether each is still in.
     stays: Vec<bool>,
+    /// Whether the settings that there are break the goal, as far as was known before: what later blocks say of it must not
+    /// change which rounds were run.
+    default_breaks: bool,
 }
 
 impl Race {
@@ -96,7 +99,8 @@ impl Race {
         let mut points = finalists;
         points.push(state.plan.default.clone());
         let stays = vec![true; points.len()];
-        let mut race = Race { points, rounds: Vec::new(), stays };
+        let default_breaks = state.before(BestPurpose::Race).default_breaks_goal();
+        let mut race = Race { points, rounds: Vec::new(), stays, default_breaks };
         let mut blocks = state.of(BestPurpose::Race);
         let mut left = state.plan.race_blocks();
         loop {
@@ -140,22 +144,13 @@ impl Race {
             let worse = self.difference(at, leader);
             self.stays[at] &= worse.is_some_and(|(mean, error)| mean <= DROP_ERRORS * error);
         }
-        // What is clearly worse than the settings that there are is out, too, wherever these count.
-        if leader == default {
-            return;
-        }
-        if !state.default_breaks_goal()
-            && self.difference(leader, default).is_some_and(|(mean, error)| mean > DROP_ERRORS * error)
-        {
-            self.stays[leader] = false;
-        }
     }
 
     /// The best of those that are in and meet the goal; the settings that there are among them unless they break it.
     fn leader(&self, state: &State) -> Option<usize> {
         let default = self.default();
         let meets = |at: usize| match at == default {
-            true => !state.default_breaks_goal(),
+            true => !self.default_breaks,
             false => self.meets_goal(at, state),
         };
         let level = |at: usize| self.level(at);
@@ -188,10 +183,11 @@ impl Race {
 
     /// Crowns the winner and has it pruned.
     fn end(&self, state: &State) -> Next {
+        let raced = state.before(BestPurpose::Prune);
         let default = self.default();
-        let breaks = state.default_breaks_goal();
+        let breaks = raced.default_breaks_goal();
         // All blocks speak, those before the race and those of like settings, and what drifts is told apart.
-        let model = Model::fit(&state.before(BestPurpose::Prune));
+        let model = Model::fit(&raced);
         let meets =
             |point: &Point| model.as_ref().is_some_and(|model| model.meets_goal(point) >= WIN_MEETS_GOAL);
         let winner = (0..default)
@@ -200,7 +196,7 @@ impl Race {
             .min_by(|a, b| a.0.total_cmp(&b.0))
             .map(|(_, at)| at);
         let error = winner.and_then(|at| self.difference(at, default)).map(|(_, error)| error);
-        let spread = noise::spread(state);
+        let spread = noise::spread(&raced);
         let smallest_gain = match error {
             Some(error) => Some((-(gain_needed(error) + noise::POWER_Z * error)).exp()),
             None => spread.map(|sd| noise::smallest_gain(sd, state.plan)),
