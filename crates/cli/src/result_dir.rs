@@ -69,7 +69,7 @@ impl ResultKind {
     ];
 
     /// Name of its document.
-    fn document(self) -> &'static str {
+    pub(crate) fn document(self) -> &'static str {
         match self {
             ResultKind::Probe => "probe.json",
             ResultKind::Size => "size.json",

@@ -17,7 +17,7 @@ use plumb_model::settings_search::{
     PathFacts, Preset, SearchBlock, SearchDimension, SettingsSearch, SettingsSearchResult,
 };
 
-pub use report::{ALL, AS_IS, PROPOSED, Runs, report, smallest, without};
+pub use report::{ALL, AS_IS, PROPOSED, Runs, promise, report, smallest, without};
 
 /// The next action of a search.
 #[derive(Debug, Clone, PartialEq)]

@@ -16,7 +16,7 @@ pub use cluster::{ClusterWords, LabWords, LogDirsWords};
 pub use goal::GoalWords;
 pub use one_or_many::OneOrMany;
 pub use scalar::Scalar;
-pub use search::SearchWords;
+pub use search::{SearchAllow, SearchWords};
 pub use size::SizeWords;
 pub use trial::{ArmLabWords, ArmWords, ArmsWords, MarginWords, TrialWords};
 

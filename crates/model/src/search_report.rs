@@ -4,6 +4,7 @@
 
 use crate::best::{BestEnding, Importance};
 use crate::plan::{Goal, Properties};
+use crate::search::SearchBound;
 use crate::settings_search::{LeftOut, Objective, SearchBlock, SearchDimension};
 use crate::verdict::Verdict;
 use schemars::JsonSchema;
@@ -29,6 +30,10 @@ pub struct SearchReport {
     pub metric: String,
     /// The latency that has to hold.
     pub goal: Option<Goal>,
+    /// What a write is promised by the settings that were searched from, as the scenario asks for it.
+    pub promise: String,
+    /// The answers for setups that promise something else; none is better or worse than another.
+    pub other_promises: Vec<SearchReport>,
     /// The answer in one word.
     pub outcome: SearchOutcome,
     /// The end of the search itself; absent where it did not come to one.
@@ -39,6 +44,9 @@ pub struct SearchReport {
     pub proposed: Vec<ProposedChange>,
     /// The trial of what is proposed against the scenario's own settings; absent where there was none.
     pub proof: Option<SearchProof>,
+    /// The highest rates that hold the goal, each with clients of its own: of the scenario's settings, and of what is proposed. Empty unless
+    /// the rate is what was made as high as possible.
+    pub highest_rates: Vec<HighestRate>,
     /// The same at other rates; too few pairs for a verdict.
     pub other_rates: Vec<RateCheck>,
     /// What the figures hold for.
@@ -54,9 +62,9 @@ pub struct SearchReport {
     /// Presets that the load rules out, so that they were not run.
     pub ruled_out: Vec<String>,
     /// An objective of this ratio (below 1) to that of the scenario's settings would have shown; absent where that is not known.
-    pub smallest_gain: Option<f64>,
+    pub smallest_gain_ratio: Option<f64>,
     /// Standard deviation of the logarithm of the objective between equal blocks; absent before there are two.
-    pub spread: Option<f64>,
+    pub spread_log: Option<f64>,
     /// What each setting does to the objective over all that was tried.
     pub importance: Vec<SettingImportance>,
     /// The settings that might change.
@@ -194,6 +202,19 @@ impl GoalHeld {
     pub fn mostly(self) -> bool {
         self.blocks > 0 && f64::from(self.held) >= 0.9 * f64::from(self.blocks)
     }
+}
+
+/// The highest rate at which settings hold the goal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HighestRate {
+    /// Whose: `as it is`, or `proposed`.
+    pub arm: String,
+    /// Highest rate that was confirmed to hold, messages per second; absent where none was.
+    pub rate_low_per_s: Option<f64>,
+    /// Lowest rate above it that was confirmed not to hold; absent where none was found.
+    pub rate_high_per_s: Option<f64>,
+    /// The reason why it is no higher.
+    pub bounded_by: Option<SearchBound>,
 }
 
 /// What is proposed at another rate.

@@ -103,9 +103,9 @@ pub struct SettingsSearchResult {
     /// The same before changes that do nothing were taken back; absent where nothing was.
     pub unpruned: Option<Properties>,
     /// An objective of this ratio (below 1) to that of the scenario's settings would have shown; absent where that is not known.
-    pub smallest_gain: Option<f64>,
+    pub smallest_gain_ratio: Option<f64>,
     /// Standard deviation of the logarithm of the objective between equal blocks; absent before there are two.
-    pub spread: Option<f64>,
+    pub spread_log: Option<f64>,
     /// What each setting does to the objective over all that was tried, in the order of the plan's settings.
     pub importance: Vec<Importance>,
 }

@@ -4,7 +4,9 @@ use crate::sheet::{Column, Section, Sheet};
 use crate::trials;
 use plumb_model::figure::{ABSENT, counted, percent, ratio, significant, time};
 use plumb_model::plan::Properties;
-use plumb_model::search_report::{PartVerdict, ProposedChange, SearchOutcome, SearchProof, SearchReport};
+use plumb_model::search_report::{
+    HighestRate, PartVerdict, ProposedChange, SearchOutcome, SearchProof, SearchReport,
+};
 use plumb_model::settings_search::{Objective, SearchBlock, of_owner};
 use plumb_model::tunable::Owner;
 use plumb_model::verdict::Verdict;
@@ -30,6 +32,7 @@ pub fn sheet(report: &SearchReport) -> Sheet {
     sections.push(envelope(report));
     let mut answer = Vec::new();
     answer.extend(report.proof.as_ref().map(proof));
+    answer.extend(highest_rates(report));
     answer.extend(other_rates(report));
     answer.extend(changes(report));
     answer.extend(lines(report));
@@ -78,7 +81,7 @@ fn spent(report: &SearchReport) -> Option<Section> {
     if !report.ruled_out.is_empty() {
         sentences.push(format!("The load rules out without a block: {}.", report.ruled_out.join(", ")));
     }
-    if let Some(spread) = report.spread {
+    if let Some(spread) = report.spread_log {
         sentences.push(format!(
             "Equal blocks differ by {} (one standard deviation).",
             percent(spread.exp() - 1.0)
@@ -187,6 +190,17 @@ fn proof(proof: &SearchProof) -> Section {
         percent(proof.level)
     );
     Section::table("The proof", &meaning, columns, rows)
+}
+
+fn highest_rates(report: &SearchReport) -> Option<Section> {
+    let per_s = |rate: Option<f64>| known(rate, |rate| significant(rate, 4));
+    let row =
+        |rate: &HighestRate| vec![rate.arm.clone(), per_s(rate.rate_low_per_s), per_s(rate.rate_high_per_s)];
+    let rows: Vec<Vec<String>> = report.highest_rates.iter().map(row).collect();
+    let columns = [Column::text(""), Column::number("holds, messages/s"), Column::number("does not hold")];
+    let meaning =
+        "the highest rate that holds the goal, each confirmed by full-length runs with clients of their own";
+    (!rows.is_empty()).then(|| Section::table("The highest rate", meaning, columns, rows))
 }
 
 fn other_rates(report: &SearchReport) -> Option<Section> {

@@ -106,7 +106,9 @@ pub fn check(plan: &Plan) -> Result<ClientConfig> {
 /// A run that failed keeps its document when it measured something, and leaves nothing when it did not.
 fn keep_what_was_measured(dir: &RunDir, document: &RunDocument, context: &RunContext) {
     let nothing_to_undo = !arm_changes::is_left(dir);
-    if nothing_to_undo && document.run.resumed.is_empty() && !document.steps.iter().any(has_figures) {
+    let has_blocks = document.settings_search.as_ref().is_some_and(|search| !search.blocks.is_empty());
+    let has_figures = has_blocks || document.steps.iter().any(has_figures);
+    if nothing_to_undo && document.run.resumed.is_empty() && !has_figures {
         dir.discard();
     } else if dir.write_document(document).is_ok() {
         context.note(&format!("what was measured before the error: {}", dir.path().display()));
@@ -125,7 +127,11 @@ fn has_figures(step: &StepResult) -> bool {
 
 /// The command with which a run goes on, and the conditions for it.
 fn way_on(plan: &Plan, dir: &RunDir) -> String {
-    let command = if plan.trial.is_some() { "plumb trial run" } else { "plumb run" };
+    let command = match (&plan.trial, &plan.settings_search) {
+        (Some(_), _) => "plumb trial run",
+        (None, Some(_)) => "plumb search",
+        (None, None) => "plumb run",
+    };
     let command = format!("{command} --resume {}", dir.path().display());
     match reachable::unreachable(&plan.cluster) {
         None => format!("it can go on: {command}"),

@@ -149,8 +149,8 @@ fn conclude(document: &mut RunDocument, found: Found) {
     result.ending = Some(found.ending);
     result.winner = found.winner;
     result.unpruned = found.unpruned;
-    result.smallest_gain = found.smallest_gain;
-    result.spread = found.spread;
+    result.smallest_gain_ratio = found.smallest_gain;
+    result.spread_log = found.spread;
 }
 
 /// Settings for a title.

@@ -7,14 +7,16 @@
 mod proof;
 mod request;
 
+use crate::args::result::ResultOutput;
 use crate::args::search::SearchArgs;
 use crate::commands::End;
 use crate::errors::UsageError;
 use crate::progress::Estimate;
 use crate::result_dir::{self, ResultKind, Shown};
-use crate::{printer, progress, stop};
+use crate::{printer, progress, stop, whole_file};
 use anyhow::Result;
 use plumb_judge::settings_search::{Runs, report, smallest};
+use plumb_model::best::BestEnding;
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::plan::Plan;
 use plumb_model::search_report::{SearchOutcome, SearchReport};
@@ -25,12 +27,18 @@ use std::path::{Path, PathBuf};
 
 /// The directory of the search itself, below that of the whole.
 const SEARCH: &str = "search";
+/// Those of the trials of each change's part, and of the whole.
+const PARTS: &str = "parts";
+const PROOF: &str = "proof";
+
+/// Each search for the highest rate is at so many times the rate of the one before, and there are at most so many.
+const CLIMB: f64 = 1.5;
+const CLIMBS_MOST: i32 = 8;
 
 pub(super) fn search(arguments: &SearchArgs) -> Result<End> {
     if let Some(directory) = &arguments.resume {
         let directory = whole(directory);
-        let request = Request::read(&directory)?;
-        return Whole { request: &request, directory: &directory }.carry(arguments);
+        return carry(&Request::read(&directory)?, &directory, arguments);
     }
     let request = Request::new(arguments)?;
     let plan = request.search_plan()?;
@@ -50,21 +58,60 @@ pub(super) fn search(arguments: &SearchArgs) -> Result<End> {
     result_dir::refuse_taken(&directory, &[request::FILE])?;
     if directory.join(SEARCH).exists() {
         let message = format!("{} has a search already", directory.display());
-        return Err(UsageError::new(
-            message,
-            "go on with it with --resume, or name another directory with --out",
-        )
-        .into());
+        let hint = "go on with it with --resume, or name another directory with --out";
+        return Err(UsageError::new(message, hint).into());
     }
     plumb_session::check(&plan)?;
     request.write(&directory)?;
-    let whole = Whole { request: &request, directory: &directory };
-    let done = whole.carry(arguments);
+    let done = carry(&request, &directory, arguments);
     if done.is_err() && !directory.join(SEARCH).exists() {
         // Nothing was measured: nothing is left.
         request::forget(&directory);
     }
     done
+}
+
+/// Searches for each promise that the setups make, and shows the answers: the first setup's, and beside it those of others, which are never
+/// held against it.
+fn carry(request: &Request, directory: &Path, arguments: &SearchArgs) -> Result<End> {
+    let mut answer: Option<SearchReport> = None;
+    for (at, own) in request.by_promise()?.iter().enumerate() {
+        let place = match at {
+            0 => directory.to_owned(),
+            at => directory.join(format!("promise-{}", at + 1)),
+        };
+        let Some(found) = Whole { request: own, directory: &place }.carry(arguments.trial_only)? else {
+            return Ok(End::Done);
+        };
+        let is_stopped = found.outcome == SearchOutcome::Interrupted;
+        match &mut answer {
+            None => answer = Some(found),
+            Some(answer) => answer.other_promises.push(found),
+        }
+        if is_stopped {
+            break;
+        }
+    }
+    answer.map_or(Ok(End::Done), |answer| show(&answer, directory, arguments))
+}
+
+fn show(report: &SearchReport, directory: &Path, arguments: &SearchArgs) -> Result<End> {
+    let shown = Shown::search(report)?;
+    result_dir::write(directory, ResultKind::Search, &shown)?;
+    printer::out(match arguments.output {
+        ResultOutput::Text => &shown.text,
+        ResultOutput::Json => &shown.json,
+    });
+    let all = || std::iter::once(report).chain(&report.other_promises);
+    if all().any(|report| report.outcome == SearchOutcome::Interrupted) {
+        printer::note(&format!("it can go on: plumb search --resume {}", directory.display()));
+        return Ok(End::Interrupted);
+    }
+    let install = directory.join(PROOF).join("install");
+    if report.outcome == SearchOutcome::Better && install.is_dir() {
+        printer::note(&format!("to install: {}", install.display()));
+    }
+    Ok(if shown.found { End::Found } else { End::Done })
 }
 
 /// The directory of the whole search, where that of one of its runs is named.
@@ -84,40 +131,47 @@ struct Whole<'a> {
 }
 
 impl Whole<'_> {
-    fn carry(&self, arguments: &SearchArgs) -> Result<End> {
-        let search = self.run(SEARCH, || self.request.search_plan())?;
-        let found = search.settings_search.as_ref().and_then(|result| result.winner.clone());
-        let Some(winner) = found.filter(|_| !is_stopped(&search)) else {
-            return self
-                .show(Runs { search: &search, proof: None, parts: None, other_rates: &[] }, arguments);
+    /// The answer; none where the scenario of the trial was printed in its place.
+    fn carry(&self, trial_only: bool) -> Result<Option<SearchReport>> {
+        let search = match self.request.climbs()? {
+            true => self.climb()?,
+            false => self.run(SEARCH, || self.request.search_plan())?,
         };
+        let only = Runs { search: &search, parts: None, proof: None, highest_rates: None, other_rates: &[] };
+        let found = search.settings_search.as_ref().and_then(|result| result.winner.clone());
+        let Some(winner) = found.filter(|_| !is_stopped(&search)) else { return self.write(only) };
         let unpruned = search.settings_search.as_ref().and_then(|result| result.unpruned.clone());
+        let rate_per_s = search.plan.steps.first().and_then(|step| step.load.rate_per_s);
         let mut proof = Proof {
             request: self.request,
             winner: &winner,
             smallest: winner.clone(),
             unpruned: unpruned.as_ref(),
+            rate_per_s: rate_per_s.filter(|_| self.request.climbs().unwrap_or(false)),
         };
-        let only = Runs { search: &search, proof: None, parts: None, other_rates: &[] };
-        if arguments.trial_only {
+        if trial_only {
             printer::out(&proof.scenario_text()?);
             self.write(only)?;
-            return Ok(End::Done);
+            return Ok(None);
         }
         let parts = match winner.len() {
             0 | 1 => None,
-            _ => Some(self.run("parts", || proof.parts_plan())?),
+            _ => Some(self.run(PARTS, || proof.parts_plan())?),
         };
         let with_parts = Runs { parts: parts.as_ref(), ..only };
         if parts.as_ref().is_some_and(is_stopped) {
-            return self.show(with_parts, arguments);
+            return self.write(with_parts);
         }
         proof.smallest = smallest(&winner, parts.as_ref());
-        let proven = self.run("proof", || proof.plan())?;
+        if proof.rate_per_s.is_some() {
+            let rates = self.run("highest-rates", || proof.rates_plan())?;
+            return self.write(Runs { highest_rates: Some(&rates), ..with_parts });
+        }
+        let proven = self.run(PROOF, || proof.plan())?;
         let with_proof = Runs { proof: Some(&proven), ..with_parts };
         let is_better = report(with_proof).is_some_and(|report| report.outcome == SearchOutcome::Better);
         if is_stopped(&proven) || !is_better {
-            return self.show(with_proof, arguments);
+            return self.write(with_proof);
         }
         let mut other_rates = Vec::new();
         for rate in proof.other_rates(&search.plan) {
@@ -127,7 +181,33 @@ impl Whole<'_> {
             }
             other_rates.push(run);
         }
-        self.show(Runs { other_rates: &other_rates, ..with_proof }, arguments)
+        self.write(Runs { other_rates: &other_rates, ..with_proof })
+    }
+
+    /// The search at rising rates: as long as something holds the goal, what did best goes on at the next rate. The last search that found
+    /// something, or the first.
+    fn climb(&self) -> Result<RunDocument> {
+        let mut best = self.run(SEARCH, || self.request.search_plan())?;
+        for step in 1..CLIMBS_MOST {
+            let result = best.settings_search.as_ref();
+            let holds = result
+                .is_some_and(|result| matches!(result.ending, Some(BestEnding::Better | BestEnding::AsGood)));
+            if !holds || is_stopped(&best) {
+                break;
+            }
+            let share = CLIMB.powi(step);
+            let name = format!("{SEARCH}-at-{share}-of-the-rate");
+            let next = self.run(&name, || self.request.climbing_plan(&best, share))?;
+            if is_stopped(&next) {
+                return Ok(next);
+            }
+            let ending = next.settings_search.as_ref().and_then(|result| result.ending);
+            if !matches!(ending, Some(BestEnding::Better | BestEnding::AsGood)) {
+                break;
+            }
+            best = next;
+        }
+        Ok(best)
     }
 
     /// A run below the directory: the document that is there if it is complete, else from where it was stopped, else from its beginning.
@@ -142,28 +222,13 @@ impl Whole<'_> {
         Ok(finished.document)
     }
 
-    fn write(&self, runs: Runs<'_>) -> Result<Option<(SearchReport, Shown)>> {
+    /// The answer as far as it goes, also on disk.
+    fn write(&self, runs: Runs<'_>) -> Result<Option<SearchReport>> {
         let Some(mut report) = report(runs) else { return Ok(None) };
         report.runs = self.runs();
         let shown = Shown::search(&report)?;
-        result_dir::write(self.directory, ResultKind::Search, &shown)?;
-        Ok(Some((report, shown)))
-    }
-
-    fn show(&self, runs: Runs<'_>, arguments: &SearchArgs) -> Result<End> {
-        let Some((report, shown)) = self.write(runs)? else { return Ok(End::Done) };
-        printer::out(match arguments.output {
-            crate::args::result::ResultOutput::Text => &shown.text,
-            crate::args::result::ResultOutput::Json => &shown.json,
-        });
-        if report.outcome == SearchOutcome::Better {
-            printer::note(&format!("to install: {}", self.directory.join("proof").join("install").display()));
-        }
-        if report.outcome == SearchOutcome::Interrupted {
-            printer::note(&format!("it can go on: plumb search --resume {}", self.directory.display()));
-            return Ok(End::Interrupted);
-        }
-        Ok(if shown.found { End::Found } else { End::Done })
+        whole_file::write(&self.directory.join(ResultKind::Search.document()), &shown.json)?;
+        Ok(Some(report))
     }
 
     /// The directories of runs that are there.

@@ -6,10 +6,12 @@ use plumb_model::best::BestEnding;
 use plumb_model::document::{Durability, RunDocument, RunState, StepResult};
 use plumb_model::figure::{counted, percent, ratio, significant, time};
 use plumb_model::finding::ValidityVerdict;
-use plumb_model::plan::{ClusterPlan, Goal, GoalLatency, Properties, TopicPlan};
+use plumb_model::plan::{ClusterPlan, Goal, GoalLatency, Properties, StepPlan, TopicPlan};
+use plumb_model::property::usual_name;
+use plumb_model::search::SearchBound;
 use plumb_model::search_report::{
-    EnvelopeFact, GoalHeld, GuardFigure, PartVerdict, ProposedChange, RateCheck, SEARCH_SCHEMA_VERSION,
-    SearchOutcome, SearchProof, SearchReport, SettingImportance,
+    EnvelopeFact, GoalHeld, GuardFigure, HighestRate, PartVerdict, ProposedChange, RateCheck,
+    SEARCH_SCHEMA_VERSION, SearchOutcome, SearchProof, SearchReport, SettingImportance,
 };
 use plumb_model::settings_search::{SettingsSearch, SettingsSearchResult};
 use plumb_model::trial::{ArmVerdict, Good, MetricResult, MetricRole, TrialResult};
@@ -49,6 +51,8 @@ pub struct Runs<'a> {
     pub proof: Option<&'a RunDocument>,
     /// The trial of each change's own part.
     pub parts: Option<&'a RunDocument>,
+    /// The highest rates that hold the goal: of the scenario's settings, and of what is proposed.
+    pub highest_rates: Option<&'a RunDocument>,
     /// The trials at other rates.
     pub other_rates: &'a [RunDocument],
 }
@@ -81,11 +85,14 @@ pub fn report(runs: Runs<'_>) -> Option<SearchReport> {
         objective: search.objective,
         metric: search.metric.clone(),
         goal: search.goal,
+        promise: promise(&document.plan.steps[0]),
+        other_promises: Vec::new(),
         outcome,
         ending: result.ending,
         summary: Vec::new(),
         proposed,
         proof,
+        highest_rates: runs.highest_rates.map(highest_rates).unwrap_or_default(),
         other_rates: runs.other_rates.iter().filter_map(rate_check).collect(),
         envelope: envelope(document),
         blocks: result.blocks.clone(),
@@ -93,8 +100,8 @@ pub fn report(runs: Runs<'_>) -> Option<SearchReport> {
         aborted: result.blocks.iter().filter(|block| block.aborted).count(),
         failed: result.blocks.iter().filter(|block| block.failed.is_some()).count(),
         ruled_out: course.ruled_out().into_iter().map(str::to_owned).collect(),
-        smallest_gain: result.smallest_gain,
-        spread: result.spread,
+        smallest_gain_ratio: result.smallest_gain_ratio,
+        spread_log: result.spread_log,
         importance: importance(search, result),
         space: search.dimensions.clone(),
         left_out: search.left_out.clone(),
@@ -114,6 +121,11 @@ fn outcome(runs: Runs<'_>, result: &SettingsSearchResult, proof: Option<&SearchP
         Some(BestEnding::DefaultFailed | BestEnding::NothingElseRan | BestEnding::NothingRan) => {
             SearchOutcome::Failed
         }
+        Some(BestEnding::Better) if runs.highest_rates.is_some() => match runs.highest_rates {
+            Some(document) if is_stopped(document) => SearchOutcome::Interrupted,
+            Some(document) if is_higher(&highest_rates(document)) => SearchOutcome::Better,
+            _ => SearchOutcome::NotProven,
+        },
         Some(BestEnding::Better) => match (runs.proof, proof) {
             (None, _) if runs.parts.is_some_and(is_stopped) => SearchOutcome::Interrupted,
             (None, _) => SearchOutcome::ToProve,
@@ -273,6 +285,59 @@ fn goal_held(step: &StepResult, goal: Goal) -> Option<GoalHeld> {
     Some(GoalHeld { held: held as u32, blocks: values.len() as u32 })
 }
 
+/// The highest rates of a run of two setups.
+fn highest_rates(document: &RunDocument) -> Vec<HighestRate> {
+    let of = |step: &StepResult| {
+        let search = step.search.as_ref();
+        HighestRate {
+            arm: step.name.clone(),
+            rate_low_per_s: search.and_then(|search| search.rate_low_per_s),
+            rate_high_per_s: search.and_then(|search| search.rate_high_per_s),
+            bounded_by: search.and_then(|search| search.bounded_by),
+        }
+    };
+    document.steps.iter().map(of).collect()
+}
+
+/// True if what is proposed is confirmed to hold a rate at which the scenario's settings are confirmed not to.
+fn is_higher(rates: &[HighestRate]) -> bool {
+    let of = |arm: &str| rates.iter().find(|rate| rate.arm == arm);
+    let (Some(before), Some(after)) = (of(AS_IS), of(PROPOSED)) else { return false };
+    match (before.rate_high_per_s, after.rate_low_per_s) {
+        (Some(fails), Some(holds)) => holds >= fails,
+        (None, Some(_)) => before.bounded_by == Some(SearchBound::NothingHolds),
+        (_, None) => false,
+    }
+}
+
+/// What a write is promised by a step, as it was asked for.
+pub fn promise(step: &StepPlan) -> String {
+    let of_client = step.producer.iter().filter(|(name, _)| PROMISES.contains(&usual_name(name)));
+    let mut parts: Vec<String> =
+        of_client.map(|(name, value)| format!("{}={value}", usual_name(name))).collect();
+    if !parts.iter().any(|part| part.starts_with("acks=")) {
+        parts.insert(0, "acks=all".to_owned());
+    }
+    if let TopicPlan::Own { replication, configs, .. } = &step.topic {
+        parts.push(format!("replication={replication}"));
+        let of_topic = configs.iter().filter(|(name, _)| PROMISES.contains(&name.as_str()));
+        parts.extend(of_topic.map(|(name, value)| format!("{name}={value}")));
+    }
+    parts.join(", ")
+}
+
+/// Settings of producers and topics on which the promise of a write rests.
+const PROMISES: &[&str] = &[
+    "acks",
+    "enable.idempotence",
+    "delivery.timeout.ms",
+    "retries",
+    "min.insync.replicas",
+    "flush.messages",
+    "flush.ms",
+    "unclean.leader.election.enable",
+];
+
 fn rate_check(document: &RunDocument) -> Option<RateCheck> {
     let figure = primary(document.trial.as_ref()?, PROPOSED, AS_IS)?;
     let ratios: Vec<f64> = figure.values.iter().map(|pair| pair.ratio()).collect();
@@ -341,7 +406,7 @@ fn importance(search: &SettingsSearch, result: &SettingsSearchResult) -> Vec<Set
 fn summary(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
     let blocks = counted(report.blocks.len(), "block");
     let would_have_shown = report
-        .smallest_gain
+        .smallest_gain_ratio
         .map(|gain| format!("A gain of {} or more would have shown.", percent(1.0 - gain)));
     let mut sentences = match report.outcome {
         SearchOutcome::Better => better(report),
@@ -373,6 +438,9 @@ fn summary(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
 }
 
 fn better(report: &SearchReport) -> Vec<String> {
+    if !report.highest_rates.is_empty() {
+        return higher(report);
+    }
     let Some(proof) = &report.proof else { return Vec::new() };
     let changes = counted(report.proposed.len(), "change");
     let interval = match (proof.interval_low, proof.interval_high) {
@@ -398,7 +466,23 @@ fn better(report: &SearchReport) -> Vec<String> {
     sentences
 }
 
+fn higher(report: &SearchReport) -> Vec<String> {
+    let rates = report.highest_rates.iter().map(|rate| match rate.rate_low_per_s {
+        Some(low) => format!("{} holds {} messages/s", rate.arm, significant(low, 4)),
+        None => format!("{} holds no rate", rate.arm),
+    });
+    vec![format!(
+        "{} proven: under the goal {}, each rate confirmed by runs of its own.",
+        counted(report.proposed.len(), "change"),
+        rates.collect::<Vec<_>>().join(", ")
+    )]
+}
+
 fn not_proven(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
+    if !report.highest_rates.is_empty() {
+        let text = "What looked better holds no rate that your settings are shown not to hold.";
+        return vec![text.to_owned()];
+    }
     let Some(proof) = &report.proof else {
         return vec!["The trial of what looked better has no figures.".to_owned()];
     };
@@ -422,9 +506,9 @@ fn not_proven(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
 
 fn too_noisy(report: &SearchReport) -> Vec<String> {
     let spread = report
-        .spread
+        .spread_log
         .map(|spread| format!("equal blocks differ by a factor of {}", significant(spread.exp(), 2)));
-    let gain = report.smallest_gain.map(|gain| {
+    let gain = report.smallest_gain_ratio.map(|gain| {
         format!(
             "with {} only a gain of {} or more would show",
             counted(report.blocks.len(), "block"),

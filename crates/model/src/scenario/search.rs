@@ -4,7 +4,7 @@ use super::GoalWords;
 use crate::settings_search::Objective;
 use crate::units::Nanos;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The search for the best settings of the first setup; further setups are tried as they are.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
@@ -20,4 +20,14 @@ pub struct SearchWords {
     pub block: Option<Nanos>,
     /// The settings that may change, such as `producer.linger.ms`, or all of an owner, such as `consumer`; without it all that there are.
     pub settings: Option<Vec<String>>,
+    /// With `durability`, setups that promise less or more than the first are searched from as well, each kind of promise by itself.
+    pub allow: Option<Vec<SearchAllow>>,
+}
+
+/// What a search may look at beside the first setup's promise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchAllow {
+    /// Setups of another durability. Their results are never held against each other.
+    Durability,
 }

@@ -7,7 +7,7 @@ use plumb_judge::settings_search::{ALL, AS_IS, PROPOSED, without};
 use plumb_model::plan::{ClusterPlan, Plan, Properties};
 use plumb_model::property::usual_name;
 use plumb_model::resolve::{Sources, resolve};
-use plumb_model::scenario::{ArmWords, ArmsWords, OneOrMany, RateWords, Scalar, SetupWords};
+use plumb_model::scenario::{ArmWords, ArmsWords, LoadWords, OneOrMany, RateWords, Scalar, SetupWords};
 use plumb_model::settings_search::of_owner;
 use plumb_model::trial::Against;
 use plumb_model::tunable::Owner;
@@ -30,6 +30,8 @@ pub(super) struct Proof<'a> {
     pub(super) smallest: Properties,
     /// The changes before those that seemed idle were taken back, where that is more.
     pub(super) unpruned: Option<&'a Properties>,
+    /// The rate at which it was found, where that is not the scenario's.
+    pub(super) rate_per_s: Option<f64>,
 }
 
 /// Another rate.
@@ -65,7 +67,7 @@ impl Proof<'_> {
         };
         arms.extend(all.map(|all| (ALL, all.clone())));
         let pairs = Pairs { most: self.request.pairs, until_decided: true, restarts: true };
-        self.trial(&named(arms), pairs, None)
+        self.trial(&named(arms), pairs, self.rate_per_s)
     }
 
     /// The trial of each change's own part: all of them against all but one.
@@ -76,7 +78,34 @@ impl Proof<'_> {
             others.remove(setting);
             arms.push((without(setting), others));
         }
-        self.trial(&arms, Pairs { most: PARTS_PAIRS, until_decided: false, restarts: false }, None)
+        self.trial(&arms, Pairs { most: PARTS_PAIRS, until_decided: false, restarts: false }, self.rate_per_s)
+    }
+
+    /// The search for the highest rate that holds the goal, of the scenario's settings and of what is proposed.
+    pub(super) fn rates_plan(&self) -> Result<Plan> {
+        let (mut scenario, sources) = self.request.scenario()?;
+        let words = scenario.search.take().unwrap_or_default();
+        let first = scenario.setups.first().cloned().unwrap_or_default();
+        let setup = |name: &str, settings: &Properties| {
+            let arm = arm(&first, settings);
+            let load = LoadWords { rate: None, count: None, duration: None, ..arm.load };
+            SetupWords {
+                name: Some(name.to_owned()),
+                driver: arm.driver,
+                producer: arm.producer,
+                consumer: arm.consumer,
+                load,
+                topic: arm.topic,
+            }
+        };
+        scenario.setups = vec![setup(AS_IS, &Properties::new()), setup(PROPOSED, &self.smallest)];
+        scenario.load.rate = None;
+        scenario.load.count = None;
+        scenario.load.duration = words.block.map(OneOrMany::One);
+        scenario.goal = words.goal;
+        scenario.blocks = None;
+        scenario.seed = Some(self.request.seed ^ PROOF_SEED);
+        Ok(resolve(&scenario, &sources)?)
     }
 
     /// The rates at which it is looked at besides; none where the load is as fast as possible.

@@ -5,11 +5,13 @@ use crate::commands::run::use_brokers;
 use crate::errors::UsageError;
 use crate::{result_dir, scenario_file, whole_file};
 use anyhow::{Context, Result};
+use plumb_judge::settings_search::promise;
 use plumb_model::check::TunePlan;
+use plumb_model::document::RunDocument;
 use plumb_model::plan::{Origin, Plan, Properties};
 use plumb_model::resolve::{Sources, resolve};
-use plumb_model::scenario::{GoalWords, Scenario};
-use plumb_model::settings_search::{LeftOut, Objective, SearchDimension};
+use plumb_model::scenario::{GoalWords, Scenario, SearchAllow};
+use plumb_model::settings_search::{LeftOut, Objective, Preset, SearchDimension};
 use plumb_model::tunable::Owner;
 use plumb_model::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -17,6 +19,11 @@ use std::path::Path;
 
 /// Its name in the search's directory.
 pub(super) const FILE: &str = "request.json";
+
+/// One in so many of the blocks that held the goal goes on to the next rate.
+const BETTER_OF: usize = 3;
+/// The fewest blocks of a search at a higher rate.
+const CLIMBING_LEAST: u32 = 14;
 
 /// What stands for a setting of this host that is left as it is.
 const AS_IT_IS: &str = "as it is";
@@ -40,6 +47,9 @@ pub(super) struct Request {
     host_left_out: Vec<LeftOut>,
     pub(super) pairs: u32,
     pub(super) seed: u64,
+    /// The setups that are searched from, by their places in the file; empty: all of them.
+    #[serde(default)]
+    setups: Vec<usize>,
 }
 
 /// A setting of this host with the value that a plan gives it.
@@ -75,6 +85,7 @@ impl Request {
             host_left_out,
             pairs: arguments.pairs,
             seed: seeded.seed.unwrap_or_default(),
+            setups: Vec::new(),
         })
     }
 
@@ -103,6 +114,9 @@ impl Request {
         let cluster =
             crate::args::ClusterArgs { bootstrap: self.bootstrap.clone(), config: self.config.clone() };
         use_brokers(&cluster, &mut scenario, &mut sources);
+        if !self.setups.is_empty() {
+            scenario.setups = self.setups.iter().filter_map(|at| scenario.setups.get(*at).cloned()).collect();
+        }
         let mut note = |path: &str, flag: &str| {
             sources.insert(path.to_owned(), Origin::Flag { flag: flag.to_owned() });
         };
@@ -135,6 +149,62 @@ impl Request {
             note("search.settings", "--settings");
         }
         Ok((scenario, sources))
+    }
+
+    /// The request for each promise that the setups make, where the scenario allows to look at several; the first setup's is the first.
+    pub(super) fn by_promise(&self) -> Result<Vec<Request>> {
+        let (mut scenario, sources) = self.scenario()?;
+        let words = scenario.search.take().unwrap_or_default();
+        let is_allowed = words.allow.is_some_and(|allow| allow.contains(&SearchAllow::Durability));
+        if !is_allowed || scenario.setups.len() < 2 {
+            return Ok(vec![self.clone()]);
+        }
+        let plan = resolve(&scenario, &sources)?;
+        if plan.steps.len() != scenario.setups.len() {
+            let hint = "write a setup for each value";
+            return Err(UsageError::new("a search goes out from setups without lists of values", hint).into());
+        }
+        let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
+        for (at, promised) in plan.steps.iter().map(promise).enumerate() {
+            match groups.iter_mut().find(|(known, _)| *known == promised) {
+                Some((_, setups)) => setups.push(at),
+                None => groups.push((promised, vec![at])),
+            }
+        }
+        Ok(groups.into_iter().map(|(_, setups)| Request { setups, ..self.clone() }).collect())
+    }
+
+    /// True if the highest rate under a goal is what is searched for.
+    pub(super) fn climbs(&self) -> Result<bool> {
+        let plan = self.search_plan()?;
+        Ok(plan
+            .settings_search
+            .is_some_and(|search| search.objective == Objective::Rate && search.goal.is_some()))
+    }
+
+    /// The search at a share of the scenario's rate, that begins with what did best in the one before.
+    pub(super) fn climbing_plan(&self, before: &RunDocument, share: f64) -> Result<Plan> {
+        let mut plan = self.search_plan()?;
+        let Some(search) = &mut plan.settings_search else { return Ok(plan) };
+        let blocks = before.settings_search.iter().flat_map(|result| &result.blocks);
+        let mut good: Vec<_> =
+            blocks.filter(|block| block.feasible == Some(true) && !block.settings.is_empty()).collect();
+        good.sort_by(|a, b| {
+            a.objective.unwrap_or(f64::INFINITY).total_cmp(&b.objective.unwrap_or(f64::INFINITY))
+        });
+        good.truncate(good.len().div_ceil(BETTER_OF));
+        search.presets = Vec::new();
+        for block in good {
+            if !search.presets.iter().any(|known| known.settings == block.settings) {
+                let name = format!("good at a lower rate {}", search.presets.len() + 1);
+                search.presets.push(Preset { name, settings: block.settings.clone() });
+            }
+        }
+        search.budget = (search.budget / 2).max(CLIMBING_LEAST);
+        for step in &mut plan.steps {
+            step.load.rate_per_s = step.load.rate_per_s.map(|rate| rate * share);
+        }
+        Ok(plan)
     }
 
     pub(super) fn search_plan(&self) -> Result<Plan> {
