@@ -29,6 +29,7 @@ mod probe_network;
 mod probe_storage;
 mod program;
 mod references;
+mod search;
 mod size;
 mod throughput;
 mod timing;

@@ -41,7 +41,7 @@ const UNITS: [&str; 18] = [
 ];
 
 /// Fractions whose name has no unit: they have none, or that of the figure beside which they stand, which names it.
-const WITHOUT_UNIT: [&str; 25] = [
+const WITHOUT_UNIT: [&str; 29] = [
     // Of the figure that they belong to.
     "a_median",
     "b_median",
@@ -62,7 +62,11 @@ const WITHOUT_UNIT: [&str; 25] = [
     "most",
     "longest",
     "at",
+    "objective",
+    "before",
+    "after",
     // Without any.
+    "effect",
     "detect",
     "entropy",
     "exponent",

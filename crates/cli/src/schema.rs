@@ -9,6 +9,7 @@ use plumb_model::probe::crypto::CryptoProbe;
 use plumb_model::probe::storage::StorageProbe;
 use plumb_model::probe::{ClockProbe, FactsProbe, MemoryProbe, NetworkProbe};
 use plumb_model::scenario::Scenario;
+use plumb_model::search_report::SearchReport;
 use plumb_model::trial::TrialResult;
 
 /// Each schema's file name with its content.
@@ -22,6 +23,7 @@ pub fn schemas() -> Vec<(&'static str, String)> {
         ("run-document.schema.json", text(schemars::schema_for!(RunDocument))),
         ("scenario.schema.json", text(schemars::schema_for!(Scenario))),
         ("fleet-result.schema.json", text(schemars::schema_for!(FleetResult))),
+        ("search-report.schema.json", text(schemars::schema_for!(SearchReport))),
         ("trial-result.schema.json", text(schemars::schema_for!(TrialResult))),
         ("trial-power.schema.json", text(schemars::schema_for!(PowerResult))),
         ("compare-result.schema.json", text(schemars::schema_for!(CompareResult))),

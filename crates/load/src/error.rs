@@ -125,6 +125,21 @@ impl LoadError {
     }
 }
 
+impl LoadError {
+    /// True if a client or a broker does not take what was asked of it, and would take something else. A broker that does not answer refuses
+    /// nothing.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            LoadError::Property { .. }
+            | LoadError::Properties { .. }
+            | LoadError::TooLargeForProducer { .. } => true,
+            // The library's own errors (no answer, no connection) have names that begin with an underscore.
+            LoadError::Refused { reason, .. } => !reason.contains("(_"),
+            _ => false,
+        }
+    }
+}
+
 impl HasFault for LoadError {
     fn fault(&self) -> Fault {
         match self {
@@ -242,6 +257,18 @@ mod tests {
 
     fn hint(error: &LoadError) -> String {
         error.hint().map(Cow::into_owned).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_broker_that_does_not_answer_refuses_nothing() {
+        let refused = |reason: &str| LoadError::Refused {
+            operation: "create topic t".to_owned(),
+            reason: reason.to_owned(),
+        };
+        assert!(refused("invalid segment.bytes (INVALID_CONFIG)").is_refusal());
+        assert!(!refused("no answer within 15 s (_TIMED_OUT)").is_refusal());
+        let unreachable = LoadError::UnknownTopic { topic: "t".to_owned() };
+        assert!(!unreachable.is_refusal());
     }
 
     #[test]

@@ -322,6 +322,12 @@ fn grouped(number: &str) -> String {
     out + fraction
 }
 
+/// A quantile's name: `p99.9` of 0.999.
+pub fn quantile(quantile: f64) -> String {
+    // 0.999 * 100 is not 99.9 in binary.
+    format!("p{}", (quantile * 1e8).round() / 1e6)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use crate::sheet::{Column, Section, Sheet};
 use crate::trials;
-use plumb_model::figure::{ABSENT, counted, percent, ratio, significant, time};
+use plumb_model::figure::{ABSENT, counted, percent, quantile, ratio, significant, time};
 use plumb_model::plan::Properties;
 use plumb_model::search_report::{
     HighestRate, PartVerdict, ProposedChange, SearchOutcome, SearchProof, SearchReport,
@@ -16,9 +16,9 @@ const IMPORTANT_MOST: usize = 8;
 
 /// The whole sheet.
 pub fn sheet(report: &SearchReport) -> Sheet {
-    let goal = report.goal.map(|goal| {
-        format!(" under p{} of at most {}", (goal.quantile * 1e8).round() / 1e6, time(goal.limit.0 as f64))
-    });
+    let goal = report
+        .goal
+        .map(|goal| format!(" under {} of at most {}", quantile(goal.quantile), time(goal.limit.0 as f64)));
     let wanted = match report.objective {
         Objective::Latency => "the least latency",
         Objective::Cpu => "the least CPU time per message",

@@ -15,7 +15,6 @@ use crate::context::RunContext;
 use crate::error::{Result, SessionError};
 use crate::run_dir::RunDir;
 use plumb_judge::settings_search::{self as judged, Course, Found, Next};
-use plumb_load::LoadError;
 use plumb_load::random::Random;
 use plumb_load::schedule::Share;
 use plumb_model::document::RunDocument;
@@ -119,15 +118,7 @@ impl NextBlock for SearchBlocks {
 
     /// Settings that client or broker refuse are no error of the search, as long as they are not the user's own.
     fn failed(&mut self, _: &Job, error: SessionError, measured: &mut Measured) -> Result<Outcome> {
-        let is_refusal = matches!(
-            error,
-            SessionError::Load(
-                LoadError::Property { .. }
-                    | LoadError::Properties { .. }
-                    | LoadError::Refused { .. }
-                    | LoadError::TooLargeForProducer { .. }
-            )
-        );
+        let is_refusal = matches!(&error, SessionError::Load(error) if error.is_refusal());
         match self.trying.take() {
             Some(trying) if is_refusal && !trying.next.settings.is_empty() => {
                 Ok(self.note(trying.refused(&error), measured))

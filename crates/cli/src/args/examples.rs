@@ -78,6 +78,14 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
         ],
     ),
     (
+        &["search"],
+        &[
+            "plumb search s.yaml --dry-run",
+            "plumb search s.yaml -b kafka.example.com:9092 --goal 'p99<20ms' --budget 40",
+            "plumb search --resume runs/2026-11-20T15-04-05Z-search",
+        ],
+    ),
+    (
         &["trial", "run"],
         &[
             "plumb trial run s.yaml --pairs 20 --margin 5%",

@@ -63,8 +63,8 @@ pub(crate) struct SearchArgs {
     /// Changes of this host that may be made, a plan of plumb tune plan: each is tried with and without
     #[arg(long, value_name = "PLAN")]
     pub(crate) plan: Option<PathBuf>,
-    /// Most pairs of the trial that proves the result; it stops as soon as it is decided
-    #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u32).range(8..=400))]
+    /// Pairs of the trial that proves the result
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(8..=400))]
     pub(crate) pairs: u32,
     /// Search, and print the scenario of the trial instead of running it: plumb trial run proves the result another day
     #[arg(long)]

@@ -27,6 +27,14 @@ pub(super) fn run(arguments: &RunArgs) -> Result<End> {
             UsageError::new(format!("{place}arms are held against each other in a trial"), hint).into()
         );
     }
+    if scenario.search.is_some() {
+        let place = sources.get("search").map(|origin| format!("{origin}: ")).unwrap_or_default();
+        let hint = format!(
+            "plumb search {}; or leave `search` out to measure the setups as they are",
+            path.display()
+        );
+        return Err(UsageError::new(format!("{place}a search tries settings of its own"), hint).into());
+    }
     if arguments.quick {
         quicken(&mut scenario, &mut sources, "--quick");
     }

@@ -4,7 +4,7 @@ use crate::fold::StepFold;
 use plumb_judge::judge;
 use plumb_model::document::RunDocument;
 use plumb_model::facts::HostDelta;
-use plumb_model::figure::{count, counted, time, whole};
+use plumb_model::figure::{count, counted, quantile, time, whole};
 use plumb_model::finding::Severity;
 use plumb_model::plan::{Goal, GoalLatency, StepPlan};
 use plumb_model::search::{Try, TryOutcome, TryPurpose};
@@ -142,8 +142,7 @@ fn quantile_name(goal: Goal) -> String {
         GoalLatency::Acknowledge => "acknowledge",
         GoalLatency::EndToEnd => "end-to-end",
     };
-    // 0.999 * 100 is not 99.9 in binary.
-    format!("{of} p{}", (goal.quantile * 1e8).round() / 1e6)
+    format!("{of} {}", quantile(goal.quantile))
 }
 
 /// The result of a try, in a line.

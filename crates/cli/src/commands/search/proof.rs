@@ -51,8 +51,7 @@ impl OtherRate {
 /// The comparison of a trial.
 #[derive(Debug, Clone, Copy)]
 struct Pairs {
-    most: u32,
-    until_decided: bool,
+    number: u32,
     /// Starts of the brokers; the plan's lab is started anew as often.
     restarts: bool,
 }
@@ -66,7 +65,7 @@ impl Proof<'_> {
             false => Some(self.winner),
         };
         arms.extend(all.map(|all| (ALL, all.clone())));
-        let pairs = Pairs { most: self.request.pairs, until_decided: true, restarts: true };
+        let pairs = Pairs { number: self.request.pairs, restarts: true };
         self.trial(&named(arms), pairs, self.rate_per_s)
     }
 
@@ -78,7 +77,7 @@ impl Proof<'_> {
             others.remove(setting);
             arms.push((without(setting), others));
         }
-        self.trial(&arms, Pairs { most: PARTS_PAIRS, until_decided: false, restarts: false }, self.rate_per_s)
+        self.trial(&arms, Pairs { number: PARTS_PAIRS, restarts: false }, self.rate_per_s)
     }
 
     /// The search for the highest rate that holds the goal, of the scenario's settings and of what is proposed.
@@ -120,7 +119,7 @@ impl Proof<'_> {
     /// The trial at another rate.
     pub(super) fn rate_plan(&self, rate: OtherRate) -> Result<Plan> {
         let arms = named(vec![(AS_IS, Properties::new()), (PROPOSED, self.smallest.clone())]);
-        let pairs = Pairs { most: RATE_PAIRS, until_decided: false, restarts: false };
+        let pairs = Pairs { number: RATE_PAIRS, restarts: false };
         self.trial(&arms, pairs, Some(rate.per_s))
     }
 
@@ -154,9 +153,9 @@ impl Proof<'_> {
             words.against = Some(Against::EachOther);
         }
         words.primary.get_or_insert_with(|| space.metric.clone());
-        words.until_decided = Some(pairs.until_decided);
-        words.pairs = (!pairs.until_decided).then_some(pairs.most);
-        words.max_pairs = pairs.until_decided.then_some(pairs.most);
+        words.until_decided = None;
+        words.max_pairs = None;
+        words.pairs = Some(pairs.number);
         words.restart_every = Some(u32::from(is_lab && pairs.restarts));
         Ok(resolve(&scenario, &Sources::clone(&sources))?)
     }
@@ -187,14 +186,16 @@ impl Proof<'_> {
             let duration = entry("duration", Value::Scalar(space.block.to_string()));
             kept.push(entry("load", Value::Map(vec![duration])));
         }
+        if let Some(bootstrap) = &self.request.bootstrap {
+            let mut cluster = vec![entry("bootstrap", Value::Scalar(bootstrap.clone()))];
+            cluster.extend(self.request.config.clone().map(|config| entry("config", Value::Scalar(config))));
+            kept.retain(|(key, _)| key.name != "cluster");
+            kept.insert(0, entry("cluster", Value::Map(cluster)));
+        }
         let reference = arm_tree(first.as_ref(), &Properties::new());
         let proposed = arm_tree(first.as_ref(), &self.smallest);
         kept.push(entry("arms", Value::Map(vec![entry(AS_IS, reference), entry(PROPOSED, proposed)])));
-        let trial = [
-            ("primary", space.metric.clone()),
-            ("until_decided", "true".to_owned()),
-            ("max_pairs", self.request.pairs.to_string()),
-        ];
+        let trial = [("primary", space.metric.clone()), ("pairs", self.request.pairs.to_string())];
         let trial = trial.map(|(name, value)| entry(name, Value::Scalar(value)));
         kept.push(entry("trial", Value::Map(trial.into())));
         kept.push(entry("seed", Value::Scalar((self.request.seed ^ PROOF_SEED).to_string())));

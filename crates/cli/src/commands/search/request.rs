@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use plumb_judge::settings_search::promise;
 use plumb_model::check::TunePlan;
 use plumb_model::document::RunDocument;
+use plumb_model::figure::quantile;
 use plumb_model::plan::{Origin, Plan, Properties};
 use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::{GoalWords, Scenario, SearchAllow};
@@ -35,8 +36,8 @@ pub(super) struct Request {
     path: String,
     /// Its text.
     pub(super) text: String,
-    bootstrap: Option<String>,
-    config: Option<String>,
+    pub(super) bootstrap: Option<String>,
+    pub(super) config: Option<String>,
     objective: Option<Objective>,
     goal: Option<String>,
     budget: Option<u32>,
@@ -263,7 +264,7 @@ fn goal_text(goal: GoalWords) -> String {
         Some(plumb_model::plan::GoalLatency::EndToEnd) => "end_to_end ",
         None => "",
     };
-    format!("{latency}p{}<{}", (goal.quantile * 1e8).round() / 1e6, goal.limit)
+    format!("{latency}{}<{}", quantile(goal.quantile), goal.limit)
 }
 
 /// The settings of this host among changes.

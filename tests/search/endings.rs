@@ -1,0 +1,96 @@
+//! The ends of a search that is not what one hopes for: each says what was learned, and leaves what can go on.
+
+use super::{LINGERS, apart, assert_replays, document, json, search, sink};
+use crate::program::Program;
+use rustix::process::Signal;
+
+#[test]
+fn a_search_that_is_killed_goes_on_with_the_blocks_that_it_had() {
+    let sink = sink();
+    let mut running = search(&sink, LINGERS).args(["--trial-only"]).start();
+    let run = running.path("found/search");
+    let done = |run: &std::path::Path| {
+        let text = std::fs::read_to_string(run.join("run.json")).ok()?;
+        let document: plumb_model::document::RunDocument = serde_json::from_str(&text).ok()?;
+        Some(document.settings_search?.blocks.len())
+    };
+    running.wait_for("five blocks", |_| done(&run).filter(|blocks| *blocks >= 5));
+    running.signal(Signal::KILL);
+    let killed = running.wait();
+    let before = document(&killed.path("found/search")).settings_search.unwrap().blocks;
+    let resume = Program::new(["search".as_ref(), "--resume".as_ref(), killed.path("found").as_os_str()]);
+    let ended = apart(resume, &killed.path("")).args(["--output", "json"]).run();
+    let after = document(&killed.path("found/search"));
+    assert_eq!(after.settings_search.as_ref().unwrap().blocks[..before.len()], before, "{}", ended.stderr);
+    assert!(after.settings_search.as_ref().unwrap().ending.is_some());
+    assert_replays(&after);
+}
+
+#[test]
+fn a_search_that_is_stopped_says_what_it_saw_and_how_it_goes_on() {
+    let sink = sink();
+    let mut running = search(&sink, LINGERS).start();
+    let run = running.path("found/search/run.json");
+    running.wait_for("a block", |_| std::fs::read_to_string(&run).ok()?.contains("\"noise\"").then_some(()));
+    running.signal(Signal::INT);
+    let ended = running.wait();
+    assert_eq!(ended.code(), Some(130), "{} {}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("was stopped after"), "{}", ended.stdout);
+    assert!(ended.stderr.contains("plumb search --resume found"), "{}", ended.stderr);
+    assert_eq!(json(&ended.path("found/search.json"))["outcome"], "interrupted");
+}
+
+#[test]
+fn a_goal_that_nothing_holds_is_said_so_and_nothing_is_proposed() {
+    let sink = sink();
+    let ended = search(&sink, LINGERS).args(["--goal", "p50<1us", "--output", "json"]).run();
+    let report = ended.json();
+    assert_eq!(report["outcome"], "nothing_meets_goal", "{report} {}", ended.stderr);
+    assert_eq!(ended.code(), Some(1));
+    assert_eq!(report["proposed"].as_array().unwrap().len(), 0);
+    assert!(!ended.path("found/proof").exists());
+}
+
+#[test]
+fn a_broker_that_dies_ends_the_search_and_what_it_saw_stays() {
+    let sink = sink();
+    let mut running = search(&sink, LINGERS).start();
+    let run = running.path("found/search/run.json");
+    running.wait_for("two blocks", |_| {
+        let text = std::fs::read_to_string(&run).ok()?;
+        (text.matches("\"purpose\": \"noise\"").count() >= 2).then_some(())
+    });
+    drop(sink);
+    let ended = running.wait();
+    assert_eq!(ended.code(), Some(4), "{} {}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("plumb search --resume"), "{}", ended.stderr);
+    assert!(document(&ended.path("found/search")).settings_search.unwrap().blocks.len() >= 2);
+}
+
+#[test]
+fn what_cannot_be_searched_is_refused_before_anything_is_made() {
+    let cases = [
+        ("search: {budget: 5}\nload: {rate: 100}\n", "search.budget is 5"),
+        ("search: {settings: [producer.acks]}\nload: {rate: 100}\n", "producer.acks"),
+        ("search: {objective: latency}\nload: {rate: max}\n", "as fast as possible has no latency"),
+        ("search: {objective: rate}\nload: {rate: 100}\n", "search.goal"),
+        ("arms: {a: {}, b: {producer: {linger.ms: 0}}}\nload: {rate: 100}\n", "a search makes the arms"),
+        ("search: {settings: [topic]}\nload: {rate: 100}\ntopic: {name: mine}\n", "no setting is left"),
+    ];
+    let sink = sink();
+    for (scenario, words) in cases {
+        let ended = search(&sink, scenario).run();
+        assert_eq!(ended.code(), Some(2), "{scenario}: {} {}", ended.stdout, ended.stderr);
+        assert!(ended.stderr.contains(words), "{scenario}: {}", ended.stderr);
+        assert!(!ended.path("found").exists(), "{scenario}");
+    }
+}
+
+#[test]
+fn a_scenario_with_a_search_is_no_run_of_its_setups() {
+    let ended = Program::new(["run", "s.yaml"]);
+    std::fs::write(ended.directory().join("s.yaml"), LINGERS).unwrap();
+    let ended = ended.run();
+    assert_eq!(ended.code(), Some(2), "{} {}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("plumb search s.yaml"), "{}", ended.stderr);
+}

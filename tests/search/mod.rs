@@ -1,0 +1,108 @@
+//! `plumb search`: from what a user has to what is proven better, against a sink broker in this process; the long ones on real brokers.
+
+mod endings;
+mod kafka;
+
+use crate::program::Program;
+use plumb_judge::settings_search::{Course, Next};
+use plumb_lab::sink::{SinkBroker, SinkOptions};
+use plumb_model::document::RunDocument;
+use plumb_model::settings_search::SettingsSearchResult;
+use serde_json::Value;
+use std::path::Path;
+
+/// What waits in the client for 30 ms, in blocks of 300 ms.
+const LINGERS: &str = "\
+load: {rate: 200, warm_up: 100ms}
+search: {budget: 14, block: 300ms, settings: [producer.linger.ms]}
+setups:
+- producer: {linger.ms: 30}
+";
+
+fn sink() -> SinkBroker {
+    SinkBroker::start(SinkOptions::default()).unwrap()
+}
+
+/// `plumb search` of this scenario against a sink, into `found`.
+fn search(sink: &SinkBroker, scenario: &str) -> Program {
+    let program = Program::new(["search", "s.yaml", "--seed", "7", "--out", "found"]);
+    std::fs::write(program.directory().join("s.yaml"), scenario).unwrap();
+    let directory = program.directory().to_owned();
+    apart(program, &directory).args(["--bootstrap", &sink.bootstrap()])
+}
+
+/// The state of a search in `directory` is no business of another test's.
+fn apart(program: Program, directory: &Path) -> Program {
+    program.env("PLUMB_STATE_DIR", directory.join("journal")).env("XDG_CACHE_HOME", directory.join("cache"))
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn document(run: &Path) -> RunDocument {
+    serde_json::from_str(&std::fs::read_to_string(run.join("run.json")).unwrap()).unwrap()
+}
+
+/// Each block is the one that the blocks before it lead to: whoever goes on from any of them tries the same.
+fn assert_replays(document: &RunDocument) {
+    let whole = document.settings_search.as_ref().unwrap();
+    for done in 0..whole.blocks.len() {
+        let blocks = whole.blocks[..done].to_vec();
+        // What the first block told is known once it is over.
+        let told =
+            |of: &SettingsSearchResult| if done > 0 { of.clone() } else { SettingsSearchResult::default() };
+        let before = SettingsSearchResult { blocks, ending: None, winner: None, ..told(whole) };
+        let next = Course::of(&document.plan, &before).unwrap().next();
+        let Next::Try(next) = next else { panic!("block {done}: {next:?}") };
+        assert_eq!(
+            (&next.settings, next.purpose),
+            (&whole.blocks[done].settings, whole.blocks[done].purpose),
+            "{done}"
+        );
+    }
+}
+
+#[test]
+fn a_linger_that_costs_latency_is_found_and_the_scenario_of_its_proof_runs_another_day() {
+    let sink = sink();
+    let ended = search(&sink, LINGERS).args(["--trial-only"]).run();
+    assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
+    let report = json(&ended.path("found/search.json"));
+    assert_eq!(report["outcome"], "to_prove", "{report}");
+    assert_eq!(report["objective"], "latency");
+    let changes = report["proposed"].as_array().unwrap();
+    assert_eq!(changes.len(), 1, "{report}");
+    assert_eq!(changes[0]["setting"], "producer.linger.ms");
+    assert_eq!(changes[0]["from"], "30");
+    assert!(changes[0]["to"].as_str().unwrap().parse::<f64>().unwrap() < 10.0, "{report}");
+    // What was printed is a scenario with what is proposed as an arm.
+    std::fs::write(ended.path("trial.yaml"), &ended.stdout).unwrap();
+    let dry = Program::new([
+        "trial".as_ref(),
+        "run".as_ref(),
+        ended.path("trial.yaml").as_os_str(),
+        "--dry-run".as_ref(),
+    ])
+    .run();
+    assert_eq!(dry.code(), Some(0), "{} {}", dry.stdout, dry.stderr);
+    assert!(dry.stdout.contains("proposed"), "{}", dry.stdout);
+    assert_replays(&document(&ended.path("found/search")));
+}
+
+#[test]
+fn the_proof_is_of_blocks_of_its_own_and_what_is_installed_is_what_was_proven() {
+    let sink = sink();
+    let ended = search(&sink, LINGERS).args(["--pairs", "10", "--output", "json"]).run();
+    let report = ended.json();
+    assert_eq!(ended.code(), Some(0), "{report} {}", ended.stderr);
+    assert_eq!(report["outcome"], "better", "{report}");
+    let proof = &report["proof"];
+    assert_eq!(proof["verdict"], "better");
+    assert!(proof["interval_high"].as_f64().unwrap() < 0.7, "{proof}");
+    assert_eq!(proof["unequal_guarantees"].as_array().unwrap().len(), 0);
+    assert_eq!(report["other_rates"].as_array().unwrap().len(), 2);
+    assert!(ended.path("found/proof/install").is_dir());
+    let shown = Program::new(["report".as_ref(), ended.path("found").as_os_str()]).run();
+    assert!(shown.stdout.contains("To change"), "{}", shown.stdout);
+}
