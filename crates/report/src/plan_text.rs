@@ -7,6 +7,7 @@ use crate::paint::{Paint, Tone, printable};
 use crate::text::TextStyle;
 use plumb_model::figure::{count, counted};
 use plumb_model::plan::{Origin, Plan};
+use plumb_model::settings_search::{LeftOut, Preset, SearchDimension};
 use plumb_model::trial::{ArmPlan, TrialPlan};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -30,6 +31,7 @@ pub fn render(plan: &Plan, style: TextStyle) -> String {
                 });
             }
             ("trial", value) => groups.extend(trial_group(value, plan)),
+            ("settings_search", value) => groups.extend(search_groups(value, plan)),
             (_, value) => groups[0].entries.extend(entries(&value, &[key], plan)),
         }
     }
@@ -90,6 +92,44 @@ fn trial_group(value: Value, plan: &Plan) -> Option<Group> {
     entries.iter_mut().for_each(|entry| entry.name = entry.name.trim_start_matches("trial.").to_owned());
     entries.extend(plan.trial.iter().flat_map(arm_entries));
     Some(Group { heading: "trial".to_owned(), entries })
+}
+
+/// The groups of a search for settings: how it goes, each setting with its values, and what is tried first; none of a plan that is no search.
+fn search_groups(value: Value, plan: &Plan) -> Vec<Group> {
+    let (Value::Object(mut fields), Some(search)) = (value, &plan.settings_search) else { return Vec::new() };
+    for list in ["dimensions", "presets", "left_out"] {
+        fields.remove(list);
+    }
+    let mut own = entries(&Value::Object(fields), &["search".into()], plan);
+    own.iter_mut().for_each(|entry| entry.name = entry.name.trim_start_matches("search.").to_owned());
+    let entry = |name: &str, value: String, origin: &str| Entry {
+        name: printable(name),
+        value: printable(&value),
+        origin: origin.to_owned(),
+    };
+    let dimension = |dimension: &SearchDimension| {
+        let current = &dimension.values[dimension.current];
+        let values = match dimension.values.as_slice() {
+            [first, .., last] if dimension.is_ordered => {
+                format!("{first} to {last} in {} levels", dimension.values.len())
+            }
+            values => values.join(", "),
+        };
+        let origin = if dimension.is_written { "as the first setup has it" } else { "default" };
+        entry(&dimension.setting, format!("{current}; tried: {values}"), origin)
+    };
+    let preset = |preset: &Preset| {
+        let settings = preset.settings.iter().map(|(setting, value)| format!("{setting} {value}"));
+        entry(&preset.name, settings.collect::<Vec<_>>().join(", "), "")
+    };
+    let left = |left: &LeftOut| entry(&left.what, left.reason.clone(), "");
+    let group = |heading: &str, entries: Vec<Entry>| Group { heading: heading.to_owned(), entries };
+    vec![
+        group("search", own),
+        group("settings that may change", search.dimensions.iter().map(dimension).collect()),
+        group("tried first", search.presets.iter().map(preset).collect()),
+        group("not searched", search.left_out.iter().map(left).collect()),
+    ]
 }
 
 /// The differences from the reference that each arm asks for, so that one which asks for nothing is seen before it is measured.

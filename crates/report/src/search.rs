@@ -1,6 +1,8 @@
 //! The answer of a search for settings, for people: what to change, what that is proven to gain, and what led there.
 
-use crate::sheet::{Column, Section, Sheet};
+use crate::html::scale::time_tick;
+use crate::sheet::scatter::{Axis, Point, PointKind};
+use crate::sheet::{Column, Scatter, Section, Sheet};
 use crate::trials;
 use plumb_model::figure::{ABSENT, counted, percent, quantile, ratio, significant, time};
 use plumb_model::plan::Properties;
@@ -47,6 +49,7 @@ pub fn sheet(report: &SearchReport) -> Sheet {
         ),
         cautions: cautions(report),
         sections,
+        scatter: Some(scatter(report)),
         answer,
         ..Sheet::default()
     }
@@ -112,6 +115,28 @@ fn front(report: &SearchReport) -> Option<Section> {
     ];
     let meaning = "blocks that no other is better than in latency, CPU time and rate together; single blocks are no result";
     (rows.len() > 1).then(|| Section::table("The front", meaning, columns, rows))
+}
+
+/// Latency against CPU time of every whole block.
+fn scatter(report: &SearchReport) -> Scatter {
+    let point = |(at, block): (usize, &SearchBlock)| {
+        let kind = match (is_proven(report, block), report.front.contains(&at)) {
+            (true, _) => PointKind::Proven,
+            (false, true) => PointKind::Front,
+            (false, false) => PointKind::Other,
+        };
+        let y = block.p99_ns.or(block.p50_ns)?;
+        Some(Point { x: block.cpu_per_message_us?, y, words: settings(&block.settings), kind })
+    };
+    let whole =
+        report.blocks.iter().enumerate().filter(|(_, block)| !block.aborted && block.failed.is_none());
+    Scatter {
+        heading: "Latency and CPU time".to_owned(),
+        meaning: "every whole block of the search".to_owned(),
+        x: Axis { name: "CPU time per message".to_owned(), written: |us| time_tick(us * 1e3) },
+        y: Axis { name: "p99, or p50 where there are too few messages".to_owned(), written: time_tick },
+        points: whole.filter_map(point).collect(),
+    }
 }
 
 fn is_proven(report: &SearchReport, block: &SearchBlock) -> bool {

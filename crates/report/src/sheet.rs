@@ -1,12 +1,14 @@
 //! A sheet: what a result has to say as findings, tables and sentences, before it is known where it is shown.
 //!
 //! [`text`] lays it out for a terminal and [`page`] as one HTML file. Both are only layout: whoever has the result words it, because
-//! neither judges. A sheet carries no charts; a run and a trial on a fleet have pages of their own for these.
+//! neither judges. A sheet carries one picture at most, points on two axes; a run and a trial on a fleet have pages of their own for charts.
 
 pub mod page;
+pub mod scatter;
 pub(crate) mod table;
 pub mod text;
 
+pub use scatter::Scatter;
 pub use table::Column;
 
 /// A result in words.
@@ -20,6 +22,8 @@ pub struct Sheet {
     pub cautions: Vec<String>,
     /// The sections that the answer rests on, in order.
     pub sections: Vec<Section>,
+    /// Points on two axes, on a page alone; a section has what they say in words.
+    pub scatter: Option<Scatter>,
     /// The answer: last on a terminal, where the prompt follows it, and first on a page.
     pub answer: Vec<Section>,
 }

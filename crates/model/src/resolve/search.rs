@@ -16,6 +16,7 @@ use crate::units::Nanos;
 
 /// Length of a block (ours: with fewer seconds a pause of a broker's collector is most of what a block sees).
 const BLOCK_S: u64 = 20;
+const BLOCK_LEAST: Nanos = Nanos(200_000_000);
 /// Blocks of a search: in simulations sixty find hardly more than forty.
 const BUDGET: u32 = 40;
 /// The least that is a search: the noise, the presets, and two rounds of a race.
@@ -32,14 +33,26 @@ pub(super) fn search(
 ) -> Result<Option<SettingsSearch>, ResolveError> {
     let Some(words) = &scenario.search else { return Ok(None) };
     refuse(scenario, steps, trail)?;
+    let own_s = steps[0].load.planned_s().map(|s| Nanos((s * 1e9) as u64));
+    // Every block lasts as long, whatever the length that was written is counted in.
+    steps[0].load.length = Length::Duration(own_s.unwrap_or(Nanos::from_secs(BLOCK_S)));
     let goal = goal::goal("search.goal", words.goal, &steps[..1], trail)?;
+    refuse_goal(goal, trail)?;
     let first = steps[0].clone();
     let objective = objective(words, &first, goal, trail)?;
-    let own_s = first.load.planned_s().map(|s| Nanos((s * 1e9) as u64));
     let default = own_s.unwrap_or(Nanos::from_secs(BLOCK_S)).min(Nanos::from_secs(BLOCK_S));
     let block = trail.scenario("search.block", words.block, || default);
     let budget = trail.scenario("search.budget", words.budget, || BUDGET);
     bound("search.budget", budget, trail)?;
+    if block < BLOCK_LEAST {
+        return Err(ResolveError::OutOfBounds {
+            place: trail.sources.get("search.block").map(|origin| format!("{origin}: ")).unwrap_or_default(),
+            path: "search.block".to_owned(),
+            got: block.to_string(),
+            expected: format!("at least {BLOCK_LEAST}"),
+            reason: "a shorter block is mostly the start of its clients",
+        });
+    }
     let (mut dimensions, mut left_out) = (Vec::new(), Vec::new());
     for tunable in TUNABLES {
         let reason = match is_wanted(words, tunable) {
@@ -70,6 +83,11 @@ pub(super) fn search(
             Err(reason) => search.left_out.push(LeftOut { what: format!("setup {:?}", other.name), reason }),
         }
     }
+    let derived = |reason: &str| Origin::Derived { reason: reason.to_owned() };
+    trail.origins.retain(|path, _| !path.starts_with("steps.") || path.starts_with("steps.0."));
+    trail.origins.insert("search.metric".to_owned(), derived("what tells the objective"));
+    trail.origins.insert("steps.0.load.length".to_owned(), derived("all blocks of the search"));
+    trail.origins.insert("blocks".to_owned(), derived("search.budget"));
     steps.truncate(1);
     steps[0].load.length = Length::Duration(Nanos(block.0.saturating_mul(u64::from(budget))));
     Ok(Some(search))
@@ -110,6 +128,23 @@ fn refuse(scenario: &Scenario, steps: &[StepPlan], trail: &Trail) -> Result<(), 
     }
     Ok(())
 }
+
+/// Refuses a goal that the trial of the result could not look at.
+fn refuse_goal(goal: Option<Goal>, trail: &Trail) -> Result<(), ResolveError> {
+    match goal.filter(|goal| !QUANTILES.contains(&goal.quantile)) {
+        None => Ok(()),
+        Some(goal) => Err(ResolveError::OutOfBounds {
+            place: trail.sources.get("search.goal").map(|origin| format!("{origin}: ")).unwrap_or_default(),
+            path: "search.goal".to_owned(),
+            got: crate::figure::quantile(goal.quantile),
+            expected: "p50, p95, p99 or p99.9".to_owned(),
+            reason: "the trial that proves the result knows no other quantiles of a block",
+        }),
+    }
+}
+
+/// The quantiles of a block that a trial has.
+const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
 fn objective(
     words: &SearchWords,

@@ -1,5 +1,6 @@
 //! A sheet as one HTML file that works offline: the answer first, then what it rests on.
 
+use super::scatter::Drawn;
 use super::{Body, Column, Section, Sheet};
 use crate::ReportError;
 use crate::paint::printable;
@@ -16,6 +17,7 @@ pub fn render(sheet: &Sheet, command: &str) -> Result<String, ReportError> {
         findings: sheet.findings.iter().map(|finding| printable(finding)).collect(),
         cautions: sheet.cautions.iter().map(|caution| printable(caution)).collect(),
         parts: SheetPart::of(sheet),
+        scatter: sheet.scatter.as_ref().and_then(Drawn::of),
     };
     Ok(page.render()?)
 }
@@ -28,6 +30,7 @@ struct Page<'s> {
     findings: Vec<String>,
     cautions: Vec<String>,
     parts: Vec<SheetPart>,
+    scatter: Option<Drawn>,
 }
 
 /// A section with what the template needs of it.
@@ -105,6 +108,7 @@ mod tests {
             cautions: vec!["Keep this in mind.".to_owned()],
             sections: vec![Section::table("Bounds", "what each asks for", columns, vec![row])],
             answer: vec![Section::sentences("In short", "", vec!["Seven & no more.".to_owned()])],
+            ..Sheet::default()
         }
     }
 

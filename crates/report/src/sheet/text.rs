@@ -132,6 +132,7 @@ mod tests {
             cautions: vec![evil()],
             sections: vec![section(body), section(Body::Sentences(vec![evil()]))],
             answer: Vec::new(),
+            ..Sheet::default()
         };
         for width in [60, 200] {
             let text = render(&sheet, TextStyle { color: false, width });

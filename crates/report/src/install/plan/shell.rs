@@ -44,10 +44,13 @@ impl Export<'_> {
     /// `eth0 0000:3b:00.0 mlx5_core`; none where nothing is known of it.
     fn device_words(&self, interface: &str) -> Option<String> {
         let InterfaceIdentity { device, driver, .. } = self.around.interfaces.get(interface)?;
+        // No device has a name with a control character: whatever says so is no device's name.
+        let is_name = |word: &&String| word.chars().all(|c| c.is_ascii_graphic() || c == ' ');
+        let (device, driver) = (device.as_ref().filter(is_name), driver.as_ref().filter(is_name));
         if device.is_none() && driver.is_none() {
             return None;
         }
-        let word = |word: &Option<String>| quoted(word.as_deref().unwrap_or_default());
+        let word = |word: Option<&String>| quoted(word.map_or("", String::as_str));
         Some(format!("{} {} {}", quoted(interface), word(device), word(driver)))
     }
 
