@@ -1,7 +1,8 @@
 //! Taking back the changes that do nothing: the winner without them, in pairs with the winner.
 //!
 //! The model says which changes seem idle. To believe it is unsafe, so all of them are taken back at once and that is run
-//! against the winner; where it is worse, half of them are kept.
+//! against the winner; where it is worse, half of them are kept. What is plainly worse is not run to its last pair. The winner's
+//! blocks of the race are not counted here: it won with them, so they flatter it, and no pruned one ran beside them.
 
 use super::model::Model;
 use super::*;
@@ -11,6 +12,9 @@ pub(super) const BLOCKS_MOST: usize = GROUPS_MOST * PAIRS * 2;
 
 /// Pairs of each group of changes that is taken back.
 const PAIRS: usize = 4;
+
+/// Pairs after which a group may be given up.
+const PAIRS_LEAST: usize = 2;
 
 /// Groups that are tried, each half of the one before.
 const GROUPS_MOST: usize = 3;
@@ -23,7 +27,10 @@ const ORDER: u64 = 3 << 32;
 
 /// The next block of the pairs, or the winner without what is idle.
 pub(super) fn step(state: &State, winner: &Point, found: Found) -> Next {
-    let idle = idle(&state.before(BestPurpose::Prune), winner);
+    let raced = state.before(BestPurpose::Prune);
+    let idle = idle(&raced, winner);
+    // Of the blocks before: what later ones say of it must not change which pairs were run.
+    let spread = noise::spread(&raced);
     let mut blocks = state.of(BestPurpose::Prune);
     let done = |pruned: &Point| {
         Next::Done(Found { winner: Some(pruned.clone()), unpruned: Some(winner.clone()), ..found.clone() })
@@ -51,7 +58,7 @@ pub(super) fn step(state: &State, winner: &Point, found: Found) -> Next {
                     None => return state.attempt(point, BestPurpose::Prune),
                 }
             }
-            if pairs.failed {
+            if pairs.failed || spread.is_some_and(|sd| pairs.surely_lose(sd)) {
                 break;
             }
         }
@@ -85,15 +92,26 @@ impl Pairs {
         }
     }
 
+    /// By how much the pruned one is worse, in logarithms.
+    fn losses(&self) -> impl Iterator<Item = f64> {
+        let pairs = self.logs[0].iter().zip(&self.logs[1]);
+        pairs.filter_map(|(winner, pruned)| Some((*pruned)? - (*winner)?))
+    }
+
+    /// True if after enough pairs so much is lost that the others are not likely to make up for it: more than may be, by more than
+    /// equal blocks differ.
+    fn surely_lose(&self, spread: f64) -> bool {
+        self.losses().count() >= PAIRS_LEAST
+            && mean(self.losses()).is_some_and(|loss| loss > LOSS_MOST.ln_1p() + spread)
+    }
+
     /// True if nothing is lost without the changes.
     fn hold(&self, state: &State) -> bool {
-        let pairs = self.logs[0].iter().zip(&self.logs[1]);
-        let differences = pairs.filter_map(|(winner, pruned)| Some((*pruned)? - (*winner)?));
         let holds_goal = || {
             !state.plan.has_goal
                 || mean(self.goals.iter().copied()).is_some_and(|ln| ln + GOAL_ROOM.ln() <= 0.0)
         };
-        !self.failed && mean(differences).is_some_and(|loss| loss <= LOSS_MOST.ln_1p()) && holds_goal()
+        !self.failed && mean(self.losses()).is_some_and(|loss| loss <= LOSS_MOST.ln_1p()) && holds_goal()
     }
 }
 
@@ -112,4 +130,20 @@ fn idle(state: &State, winner: &Point) -> Vec<usize> {
         .collect();
     effects.sort_by(|a, b| a.0.total_cmp(&b.0));
     effects.into_iter().map(|(_, at)| at).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_given_up_once_two_pairs_lose_more_than_equal_blocks_differ() {
+        let pairs = |losses: &[f64]| {
+            let pruned = losses.iter().copied().map(Some).collect();
+            Pairs { logs: [vec![Some(0.0); losses.len()], pruned], ..Pairs::default() }
+        };
+        assert!(!pairs(&[0.5]).surely_lose(0.1));
+        assert!(pairs(&[0.5, 0.2]).surely_lose(0.1));
+        assert!(!pairs(&[0.3, -0.1]).surely_lose(0.1));
+    }
 }
