@@ -187,7 +187,6 @@ pub const TUNABLES: &[Tunable] = &[
         scale: Scale::Log { special: &[1.0], least: KIB, most: MIB, whole: true },
         on_wire: true,
         depends_on: "the bytes a second of a broker, and fetch.wait.max.ms",
-        ..LIBRDKAFKA
     },
     Tunable {
         owner: Owner::Consumer,
@@ -198,7 +197,6 @@ pub const TUNABLES: &[Tunable] = &[
         scale: Scale::Log { special: &[], least: 1.0, most: 500.0, whole: true },
         on_wire: true,
         depends_on: "fetch.min.bytes: it is idle while that is 1 and data flows",
-        ..LIBRDKAFKA
     },
     Tunable {
         owner: Owner::Consumer,
@@ -209,7 +207,6 @@ pub const TUNABLES: &[Tunable] = &[
         scale: Scale::Log { special: &[], least: 64.0 * KIB, most: 8.0 * MIB, whole: true },
         on_wire: true,
         depends_on: "the largest batch, which it has to hold",
-        ..LIBRDKAFKA
     },
     Tunable {
         owner: Owner::Consumer,
@@ -236,7 +233,6 @@ pub const TUNABLES: &[Tunable] = &[
         scale: SOCKET_BUFFER,
         on_wire: true,
         depends_on: "the bandwidth and the round trip of the network",
-        ..LIBRDKAFKA
     },
     Tunable {
         owner: Owner::Consumer,
@@ -255,7 +251,6 @@ pub const TUNABLES: &[Tunable] = &[
         scale: Scale::Log { special: &[], least: 128.0 * MIB, most: GIB, whole: true },
         on_wire: true,
         depends_on: "the bytes a second of a partition",
-        ..LIBRDKAFKA
     },
     Tunable {
         owner: Owner::Topic,
@@ -266,7 +261,6 @@ pub const TUNABLES: &[Tunable] = &[
         scale: Scale::Log { special: &[], least: 4.0 * KIB, most: 64.0 * KIB, whole: true },
         on_wire: true,
         depends_on: "the size of batches",
-        ..LIBRDKAFKA
     },
 ];
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::best::Physics;
 use plumb_model::resolve::{Sources, resolve};
-use plumb_model::scenario::{LoadWords, Scenario, SearchWords, SetupWords};
+use plumb_model::scenario::{ClusterWords, LoadWords, Scenario, SearchWords, SetupWords};
 use plumb_model::scenario::{OneOrMany, RateWords, Scalar};
 use plumb_model::units::Nanos;
 
@@ -19,7 +19,10 @@ fn plan(goal: Option<&str>) -> Plan {
         ..LoadWords::default()
     };
     let search = SearchWords { goal: goal.map(|goal| goal.parse().unwrap()), ..SearchWords::default() };
-    let scenario = Scenario { setups: vec![setup], load, search: Some(search), ..Scenario::default() };
+    let cluster =
+        Some(ClusterWords { bootstrap: Some("127.0.0.1:9092".to_owned()), ..ClusterWords::default() });
+    let scenario =
+        Scenario { cluster, setups: vec![setup], load, search: Some(search), ..Scenario::default() };
     resolve(&scenario, &Sources::new()).unwrap()
 }
 
