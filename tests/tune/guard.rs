@@ -153,6 +153,31 @@ fn what_is_confirmed_stays_although_its_journal_is_taken_away_at_once() {
 }
 
 #[test]
+fn on_a_full_disk_the_guard_puts_back_once_and_leaves_alone_what_is_set_after_that() {
+    let rest = r#"
+        mkdir small; mount -t tmpfs -o size=64k none small || exit 77
+        trap 'umount --lazy small' EXIT
+        export PLUMB_STATE_DIR=$PWD/small
+        "$1" tune apply plan.json --confirm-within 500ms > applied.txt || exit 91
+        guard=$("$1" tune status --output json | grep '"guard"' | tr -dc 0-9)
+        head -c 100000 /dev/zero > small/fill 2> /dev/null
+        comes_back || exit 92
+        # The very value of the plan, now by hand.
+        echo 8191 > /proc/sys/net/core/somaxconn
+        sleep 1.5
+        [ "$(cat /proc/sys/net/core/somaxconn)" = 8191 ] || exit 93
+        rm small/fill
+        while kill -0 $guard 2> /dev/null; do sleep 0.02; done
+        [ "$(cat /proc/sys/net/core/somaxconn)" = 8191 ] || exit 94
+        "$1" tune history | grep -q "nobody confirmed in time" || { "$1" tune history >&2; exit 95; }"#;
+    let Some(ended) = in_a_namespace(&script(rest)) else { return };
+    match ended.code() {
+        Some(77) => passed_over("no file system in memory can be mounted here"),
+        code => assert_eq!(code, Some(0), "{} {}", ended.stdout, ended.stderr),
+    }
+}
+
+#[test]
 fn a_guard_that_was_killed_is_told() {
     let rest = r#"
         "$1" tune apply plan.json --confirm-within 60s > /dev/null || exit 91

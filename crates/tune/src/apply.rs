@@ -152,14 +152,9 @@ pub fn apply(
     Ok(())
 }
 
-/// Puts back what was made. What of it cannot be written down is put back all the same.
+/// Puts back what was made. What of it cannot be written down is put back all the same, and once: after that it is whoever's.
 fn put_back(host: &Host, journal: &mut Journal, cause: Cause) -> revert::Reverted {
-    let state = journal.state().clone();
-    match revert::revert(host, journal, cause) {
-        Ok(reverted) => reverted,
-        // All of it was tried; what it came to is seen by looking again.
-        Err(_) => revert::revert_without_journal(host, &state),
-    }
+    revert::try_all(host, journal, cause).reverted
 }
 
 fn all_in_effect(host: &Host, journal: &Journal) -> Result<(), (usize, SettingError)> {

@@ -5,7 +5,7 @@
 
 use crate::host::Host;
 use crate::journal::{self, Cause, Journal, JournalError, JournalState, Places};
-use crate::revert::{Reverted, revert, revert_without_journal};
+use crate::revert::{Reverted, Tried, note, revert_without_journal, try_all};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,8 @@ const ASK_EVERY: Duration = Duration::from_millis(500);
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 /// A process that makes changes and writes nothing down for so long stands still, however short the time to confirm is. Ours.
 const STANDS_STILL: Duration = Duration::from_secs(5);
+/// The longest that it is tried to write down that changes were put back: a full disk may get room. Ours.
+const NOTE_WITHIN: Duration = Duration::from_secs(600);
 /// Attempts in a row that have to fail before the peer counts as lost: a link that flaps is back within them. Ours.
 const FAILURES: u32 = 4;
 
@@ -138,13 +140,26 @@ impl Guard {
                     is_lost.then_some(Cause::SessionLost)
                 }
             };
-            // A journal that cannot be written for now is tried again: what could be put back is.
+            // A journal that somebody else has, or that cannot be opened for now, is tried again.
             if let Some(cause) = cause
                 && let Ok(Some(end)) = self.put_back(host, cause)
             {
                 return Ok(end);
             }
             std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Writes down that the changes are put back as soon as there is room for it. What the host has from now on is not the guard's: it is not
+    /// looked at again.
+    fn note_later(&self, cause: Cause, reverted: &Reverted) {
+        let end = Instant::now() + NOTE_WITHIN;
+        while Instant::now() < end {
+            std::thread::sleep(ASK_EVERY);
+            let Ok(mut journal) = Journal::reopen(&self.places, &self.id) else { continue };
+            if is_decided(journal.state()) || note(&mut journal, cause, reverted).is_ok() {
+                return;
+            }
         }
     }
 
@@ -168,7 +183,12 @@ impl Guard {
         if is_decided(state) || (cause == Cause::ApplierEnded) == is_made {
             return Ok(None);
         }
-        let reverted = revert(host, &mut journal, cause)?;
+        let Tried { reverted, written } = try_all(host, &mut journal, cause);
+        // For whoever makes room, or looks at what is changed.
+        drop(journal);
+        if written.is_err() {
+            self.note_later(cause, &reverted);
+        }
         Ok(Some(WatchEnd::Reverted { cause, reverted }))
     }
 }

@@ -154,20 +154,30 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
 
 /// Every journal of a place, the oldest first. One that cannot be read is an error of its own.
 pub fn all(places: &Places) -> Vec<Result<JournalState, JournalError>> {
-    let mut states: Vec<_> = files(&places.own).iter().map(|path| read(path)).collect();
+    let files = match files(&places.own) {
+        Ok(files) => files,
+        Err(error) => return vec![Err(error)],
+    };
+    let mut states: Vec<_> = files.iter().map(|path| read(path)).collect();
     states.sort_by_key(|state| state.as_ref().ok().map(|state| state.opened.opened));
     states
 }
 
-fn files(place: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs_err::read_dir(place.join(FOLDER)) else { return Vec::new() };
+/// The journals of a place; none where there is no such place.
+fn files(place: &Path) -> Result<Vec<PathBuf>, JournalError> {
+    let folder = place.join(FOLDER);
+    let entries = match fs_err::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(JournalError::Read { path: folder, source }),
+    };
     let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
     // One without a whole line ended before its head was written, and so before anything was changed.
     let is_begun = |path: &PathBuf| fs_err::read(path).map_or(true, |bytes| bytes.contains(&b'\n'));
     let is_journal = |path: &PathBuf| path.extension().is_some_and(|ending| ending == ENDING);
     let mut paths: Vec<PathBuf> = paths.filter(is_journal).filter(is_begun).collect();
     paths.sort();
-    paths
+    Ok(paths)
 }
 
 /// What a journal says.
@@ -221,7 +231,7 @@ pub fn check(places: &Places, host: &Host) -> Result<(), JournalError> {
 }
 
 fn refuse_left(place: &Path, host: &Host) -> Result<(), JournalError> {
-    for path in files(place) {
+    for path in files(place)? {
         let state = read(&path)?;
         if state.is_left(host) {
             return Err(JournalError::Left { left: Box::new(state), journal: path });

@@ -15,6 +15,8 @@ pub struct Reverted {
 /// One change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RevertedStep {
+    /// Its number in the journal.
+    step: u32,
     /// The setting's name.
     pub setting: String,
     /// Its value before the change.
@@ -51,6 +53,19 @@ impl Reverted {
 /// # Errors
 /// Where it could not be written down, after all of it was tried.
 pub fn revert(host: &Host, journal: &mut Journal, cause: Cause) -> Result<Reverted, JournalError> {
+    let Tried { reverted, written } = try_all(host, journal, cause);
+    written.map(|()| reverted)
+}
+
+/// Changes of which each was tried to be put back.
+pub(crate) struct Tried {
+    pub(crate) reverted: Reverted,
+    /// An error where what they came to is not written down.
+    pub(crate) written: Result<(), JournalError>,
+}
+
+/// Puts back all that a journal's changes left, once.
+pub(crate) fn try_all(host: &Host, journal: &mut Journal, cause: Cause) -> Tried {
     let outstanding: Vec<StepState> = journal.state().outstanding().rev().cloned().collect();
     let started_anew = journal.state().started_anew(host);
     let mut reverted = Reverted::default();
@@ -72,11 +87,29 @@ pub fn revert(host: &Host, journal: &mut Journal, cause: Cause) -> Result<Revert
             }
         }
     }
-    written?;
-    if journal.state().outstanding().next().is_none() {
-        journal.append(Record::Reverted { at: Timestamp::now() })?;
+    let written = written.and_then(|()| end(journal));
+    Tried { reverted, written }
+}
+
+/// Writes down what was put back earlier, where it is not: nothing of the host is looked at or changed.
+///
+/// # Errors
+/// Where it cannot be written down now.
+pub(crate) fn note(journal: &mut Journal, cause: Cause, reverted: &Reverted) -> Result<(), JournalError> {
+    if journal.state().reverting.is_none() {
+        journal.append(Record::Reverting { at: Timestamp::now(), cause })?;
     }
-    Ok(reverted)
+    let outstanding: Vec<u32> = journal.state().outstanding().map(|step| step.step).collect();
+    for seen in reverted.steps.iter().filter(|seen| outstanding.contains(&seen.step)) {
+        journal.append(Record::Restored { step: seen.step, outcome: seen.outcome.clone() })?;
+    }
+    end(journal)
+}
+
+/// The end of changes of which none is left.
+fn end(journal: &mut Journal) -> Result<(), JournalError> {
+    let is_left = journal.state().outstanding().next().is_some();
+    if is_left { Ok(()) } else { journal.append(Record::Reverted { at: Timestamp::now() }) }
 }
 
 /// Puts back what a journal said before it was lost.
@@ -90,7 +123,7 @@ pub(crate) fn revert_without_journal(host: &Host, state: &JournalState) -> Rever
 impl RevertedStep {
     fn of(step: &StepState, outcome: Restored) -> Self {
         let setting = step.change.target.key.clone();
-        RevertedStep { setting, before: step.change.before.clone(), outcome }
+        RevertedStep { step: step.step, setting, before: step.change.before.clone(), outcome }
     }
 }
 

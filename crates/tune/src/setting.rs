@@ -222,7 +222,7 @@ impl Setting {
     }
 
     /// True if two readings of it are the same.
-    pub(crate) fn reads_alike(&self, one: &str, other: &str) -> bool {
+    pub fn reads_alike(&self, one: &str, other: &str) -> bool {
         match &self.kind {
             Kind::Driver(driver) => driver.reads_alike(one, other),
             _ => self.canonical(one) == self.canonical(other),

@@ -10,9 +10,10 @@ use anyhow::Result;
 use plumb_model::figure::counted;
 use plumb_tune::host::Host;
 use plumb_tune::journal::{
-    self, Cause, Journal, JournalError, JournalOwner, JournalState, Places, Record, Restored,
+    self, Cause, Journal, JournalError, JournalOwner, JournalState, Places, Record, Restored, StepState,
 };
 use plumb_tune::revert::Reverted;
+use plumb_tune::setting::Setting;
 use serde::Serialize;
 
 pub(super) fn confirm(arguments: &JournalArgs) -> Result<End> {
@@ -230,7 +231,22 @@ fn show(output: ResultOutput, is_shown: impl Fn(&JournalState) -> bool, nothing:
 }
 
 fn list(state: &JournalState, host: &Host, places: &Places) -> Listed {
-    let now = |key: &str| plumb_tune::setting::Setting::new(key).and_then(|setting| setting.read(host)).ok();
+    // In another network namespace a setting of that name is another one.
+    let is_elsewhere = state.is_of_another_network(host);
+    let read = |key: &str| {
+        let setting = Setting::new(key).ok()?;
+        let of_network = ["net.", "/proc/sys/net/", "/sys/class/net/", "ethtool:"];
+        let is_seen = !is_elsewhere || !of_network.iter().any(|start| key.starts_with(start));
+        is_seen.then(|| setting.read(host).ok())?
+    };
+    let now = |step: &StepState| {
+        let now = read(&step.change.target.key)?;
+        // As the change wrote it, where that reads as the same.
+        let after = step.reads.as_ref().or(step.change.after.as_ref());
+        let alike = Setting::new(&step.change.target.key)
+            .is_ok_and(|setting| after.is_some_and(|after| setting.reads_alike(after, &now)));
+        Some(if alike { step.change.after.clone().unwrap_or(now) } else { now })
+    };
     Listed {
         journal_id: state.opened.id.clone(),
         opened: state.opened.opened.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
@@ -249,7 +265,7 @@ fn list(state: &JournalState, host: &Host, places: &Places) -> Listed {
                 target: step.change.target.key.clone(),
                 before: step.change.before.clone(),
                 after: step.change.after.clone(),
-                reads_now: now(&step.change.target.key),
+                reads_now: now(step),
                 is_made: step.is_outstanding(),
                 restored: step.restored.clone(),
             })
@@ -276,8 +292,8 @@ fn text(listed: &Listed) -> String {
         let since = match &change.reads_now {
             _ if !change.is_made => String::new(),
             Some(now) if now == after => String::new(),
-            Some(now) => format!(", and now {now}: somebody else has set it since"),
-            None => ", and now unknown".to_owned(),
+            Some(now) => format!(", and now {now}: it was set again since"),
+            None => ", and now not seen from here".to_owned(),
         };
         text += &format!("  {}: {before} -> {after}{since}\n", change.target);
     }
