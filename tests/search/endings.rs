@@ -75,7 +75,10 @@ fn what_cannot_be_searched_is_refused_before_anything_is_made() {
         ("search: {objective: latency}\nload: {rate: max}\n", "as fast as possible has no latency"),
         ("search: {objective: rate}\nload: {rate: 100}\n", "search.goal"),
         ("arms: {a: {}, b: {producer: {linger.ms: 0}}}\nload: {rate: 100}\n", "a search makes the arms"),
-        ("search: {settings: [topic]}\nload: {rate: 100}\ntopic: {name: mine}\n", "no setting is left"),
+        (
+            "search: {settings: [topic]}\nload: {rate: 100}\ntopic: {name: mine}\n",
+            "of the settings that the search may change none",
+        ),
     ];
     let sink = sink();
     for (scenario, words) in cases {
@@ -93,4 +96,22 @@ fn a_scenario_with_a_search_is_no_run_of_its_setups() {
     let ended = ended.run();
     assert_eq!(ended.code(), Some(2), "{} {}", ended.stdout, ended.stderr);
     assert!(ended.stderr.contains("plumb search s.yaml"), "{}", ended.stderr);
+}
+
+#[test]
+fn settings_of_this_host_are_tried_around_blocks_and_put_back() {
+    let script = r#"
+        "$1" lab sink --topic t > sink.txt & sink=$!
+        trap 'kill $sink' EXIT
+        until port=$(grep -o '127.0.0.1:[0-9]*' sink.txt); do sleep 0.02; done
+        echo "net.ipv4.tcp_fin_timeout: 40" > profile.yaml
+        "$1" tune plan --profile profile.yaml --only profile --window 0s --out fin.json > /dev/null || exit 91
+        printf 'load: {rate: 200, warm_up: 100ms}\nsearch: {budget: 14, block: 300ms, settings: [producer.linger.ms]}\n' > s.yaml
+        cat /proc/sys/net/ipv4/tcp_fin_timeout > before
+        "$1" search s.yaml --plan fin.json --bootstrap $port --trial-only --seed 3 --out found > /dev/null
+        cmp before /proc/sys/net/ipv4/tcp_fin_timeout || exit 92
+        grep -q '"host.net.ipv4.tcp_fin_timeout": "40"' found/search/run.json || exit 93
+        ! ls state/journal/*.jsonl 2> /dev/null"#;
+    let Some(ended) = crate::tune::in_a_namespace(script) else { return };
+    assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
 }

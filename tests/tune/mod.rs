@@ -54,7 +54,7 @@ fn profile() -> String {
 
 /// A shell script in a network namespace of its own, with the program as `$1`, journals of its own, and a plan of [`SETTINGS`] in
 /// `plan.json`. None where this machine makes no namespace: the reason is printed.
-fn in_a_namespace(script: &str) -> Option<Ended> {
+pub(crate) fn in_a_namespace(script: &str) -> Option<Ended> {
     let usable = std::process::Command::new("unshare").args(["--net", "true"]).output();
     if !usable.is_ok_and(|tried| tried.status.success()) {
         passed_over("no network namespace can be made here (root and unshare are needed)");

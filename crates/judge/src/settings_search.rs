@@ -189,13 +189,16 @@ pub fn advised(search: &SettingsSearch, findings: &[Finding]) -> Vec<Preset> {
 
 /// The blocks that no other of the same search is better than in everything: latency, CPU time per message and rate. Indices.
 pub fn front(blocks: &[SearchBlock]) -> Vec<usize> {
+    let is_whole = |block: &&SearchBlock| block.failed.is_none() && !block.aborted;
+    let has_p99 = blocks.iter().filter(is_whole).all(|block| block.p99_ns.is_some());
+    let latency = |block: &SearchBlock| if has_p99 { block.p99_ns } else { block.p50_ns };
     let whole = |at: &usize| {
         let block = &blocks[*at];
-        block.failed.is_none() && !block.aborted && block.p99_ns.or(block.p50_ns).is_some()
+        is_whole(&block) && latency(block).is_some()
     };
     let dominates = |a: &SearchBlock, b: &SearchBlock| {
         let less = [
-            (a.p99_ns.or(a.p50_ns), b.p99_ns.or(b.p50_ns)),
+            (latency(a), latency(b)),
             (a.cpu_per_message_us, b.cpu_per_message_us),
             (a.achieved_per_s.map(|rate| -rate.round()), b.achieved_per_s.map(|rate| -rate.round())),
         ];

@@ -42,6 +42,8 @@ pub struct SearchReport {
     pub summary: Vec<String>,
     /// What to change of the scenario, with each change's own part; empty where nothing is proven.
     pub proposed: Vec<ProposedChange>,
+    /// What looked better and is not proven; empty where something is.
+    pub candidates: Vec<ProposedChange>,
     /// The trial of what is proposed against the scenario's own settings; absent where there was none.
     pub proof: Option<SearchProof>,
     /// The highest rates that hold the goal, each with clients of its own: of the scenario's settings, and of what is proposed. Empty unless
@@ -91,6 +93,8 @@ pub enum SearchOutcome {
     TooNoisy,
     /// Something looked better, and no trial was run.
     ToProve,
+    /// No other settings were tried: all that there was room for is ruled out.
+    NothingTried,
     /// It was stopped before its end.
     Interrupted,
     /// Blocks failed, so that nothing could be found.

@@ -41,7 +41,7 @@ impl Owner {
 /// The scale of a setting's values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scale {
-    /// Evenly spaced by ratio between two ends, both included; before them values of a meaning of their own, such as 0 for off.
+    /// Whole numbers evenly spaced by ratio between two ends, both included; before them values of a meaning of their own, such as 0 for off.
     Log {
         /// Values of a meaning of their own.
         special: &'static [f64],
@@ -49,8 +49,6 @@ pub enum Scale {
         least: f64,
         /// The most.
         most: f64,
-        /// True if only whole numbers are values.
-        whole: bool,
     },
     /// Each of these, in their order.
     Ordered(&'static [&'static str]),
@@ -87,7 +85,7 @@ const MIB: f64 = 1024.0 * KIB;
 const GIB: f64 = 1024.0 * MIB;
 
 const ON_OFF: Scale = Scale::Choice(&["true", "false"]);
-const SOCKET_BUFFER: Scale = Scale::Log { special: &[0.0], least: 64.0 * KIB, most: 4.0 * MIB, whole: true };
+const SOCKET_BUFFER: Scale = Scale::Log { special: &[0.0], least: 64.0 * KIB, most: 4.0 * MIB };
 
 /// A row of librdkafka's alone.
 const LIBRDKAFKA: Tunable = Tunable {
@@ -108,7 +106,10 @@ pub const TUNABLES: &[Tunable] = &[
         java: Some("linger.ms"),
         default: "5",
         java_default: Some("5"),
-        scale: Scale::Log { special: &[0.0], least: 0.1, most: 100.0, whole: false },
+        scale: Scale::Ordered(&[
+            "0", "0.1", "0.2", "0.5", "1", "1.5", "2", "3", "5", "7", "10", "15", "20", "30", "50", "70",
+            "100",
+        ]),
         on_wire: true,
         depends_on: "batch.size and the rate of a partition; Java: whole milliseconds, and delivery.timeout.ms is at least \
                      linger.ms + request.timeout.ms",
@@ -119,7 +120,7 @@ pub const TUNABLES: &[Tunable] = &[
         java: Some("batch.size"),
         default: "1000000",
         java_default: Some("16384"),
-        scale: Scale::Log { special: &[], least: 4.0 * KIB, most: MIB, whole: true },
+        scale: Scale::Log { special: &[], least: 4.0 * KIB, most: MIB },
         on_wire: true,
         depends_on: "linger.ms; the topic's max.message.bytes; Java: buffer.memory",
         ..LIBRDKAFKA
@@ -148,7 +149,7 @@ pub const TUNABLES: &[Tunable] = &[
     Tunable {
         name: "queue.buffering.backpressure.threshold",
         default: "1",
-        scale: Scale::Log { special: &[], least: 1.0, most: 16.0, whole: true },
+        scale: Scale::Log { special: &[], least: 1.0, most: 16.0 },
         depends_on: "linger.ms and compression.type",
         ..LIBRDKAFKA
     },
@@ -157,7 +158,7 @@ pub const TUNABLES: &[Tunable] = &[
         java: Some("partitioner.adaptive.partitioning.enable"),
         default: "10",
         java_default: Some("true"),
-        scale: Scale::Log { special: &[0.0], least: 1.0, most: 100.0, whole: true },
+        scale: Scale::Log { special: &[0.0], least: 1.0, most: 100.0 },
         depends_on: "records without a key; linger.ms",
         ..LIBRDKAFKA
     },
@@ -184,7 +185,7 @@ pub const TUNABLES: &[Tunable] = &[
         java: Some("fetch.min.bytes"),
         default: "1",
         java_default: Some("1"),
-        scale: Scale::Log { special: &[1.0], least: KIB, most: MIB, whole: true },
+        scale: Scale::Log { special: &[1.0], least: KIB, most: MIB },
         on_wire: true,
         depends_on: "the bytes a second of a broker, and fetch.wait.max.ms",
     },
@@ -194,7 +195,7 @@ pub const TUNABLES: &[Tunable] = &[
         java: Some("fetch.max.wait.ms"),
         default: "500",
         java_default: Some("500"),
-        scale: Scale::Log { special: &[], least: 1.0, most: 500.0, whole: true },
+        scale: Scale::Log { special: &[], least: 1.0, most: 500.0 },
         on_wire: true,
         depends_on: "fetch.min.bytes: it is idle while that is 1 and data flows",
     },
@@ -204,7 +205,7 @@ pub const TUNABLES: &[Tunable] = &[
         java: Some("max.partition.fetch.bytes"),
         default: "1048576",
         java_default: Some("1048576"),
-        scale: Scale::Log { special: &[], least: 64.0 * KIB, most: 8.0 * MIB, whole: true },
+        scale: Scale::Log { special: &[], least: 64.0 * KIB, most: 8.0 * MIB },
         on_wire: true,
         depends_on: "the largest batch, which it has to hold",
     },
@@ -212,7 +213,7 @@ pub const TUNABLES: &[Tunable] = &[
         owner: Owner::Consumer,
         name: "queued.min.messages",
         default: "100000",
-        scale: Scale::Log { special: &[], least: 1_000.0, most: 1_000_000.0, whole: true },
+        scale: Scale::Log { special: &[], least: 1_000.0, most: 1_000_000.0 },
         depends_on: "fetch.queue.backoff.ms: a full local queue stops fetching for that long",
         ..LIBRDKAFKA
     },
@@ -220,7 +221,7 @@ pub const TUNABLES: &[Tunable] = &[
         owner: Owner::Consumer,
         name: "fetch.queue.backoff.ms",
         default: "1000",
-        scale: Scale::Log { special: &[0.0], least: 1.0, most: 1_000.0, whole: true },
+        scale: Scale::Log { special: &[0.0], least: 1.0, most: 1_000.0 },
         depends_on: "queued.min.messages: it acts only when the local queue is full",
         ..LIBRDKAFKA
     },
@@ -248,7 +249,7 @@ pub const TUNABLES: &[Tunable] = &[
         java: Some("segment.bytes"),
         default: "1073741824",
         java_default: Some("1073741824"),
-        scale: Scale::Log { special: &[], least: 128.0 * MIB, most: GIB, whole: true },
+        scale: Scale::Log { special: &[], least: 128.0 * MIB, most: GIB },
         on_wire: true,
         depends_on: "the bytes a second of a partition",
     },
@@ -258,7 +259,7 @@ pub const TUNABLES: &[Tunable] = &[
         java: Some("index.interval.bytes"),
         default: "4096",
         java_default: Some("4096"),
-        scale: Scale::Log { special: &[], least: 4.0 * KIB, most: 64.0 * KIB, whole: true },
+        scale: Scale::Log { special: &[], least: 4.0 * KIB, most: 64.0 * KIB },
         on_wire: true,
         depends_on: "the size of batches",
     },
@@ -285,10 +286,10 @@ impl Tunable {
             Scale::Ordered(values) | Scale::Choice(values) => {
                 values.iter().map(|value| (*value).to_owned()).collect()
             }
-            Scale::Log { special, least, most, whole } => {
+            Scale::Log { special, least, most } => {
                 let others = LEVELS - special.len();
                 let ratio = (most / least).powf(1.0 / (others - 1) as f64);
-                let on_scale = (0..others).map(|at| rounded(least * ratio.powi(at as i32), whole));
+                let on_scale = (0..others).map(|at| rounded(least * ratio.powi(at as i32), least));
                 let mut values: Vec<String> =
                     special.iter().copied().chain(on_scale).map(|value| value.to_string()).collect();
                 values.dedup();
@@ -303,16 +304,13 @@ impl Tunable {
     }
 }
 
-/// Two digits; a number of bytes that is a multiple of 1,024 stays one.
-fn rounded(value: f64, whole: bool) -> f64 {
-    if whole && value >= KIB {
+/// Two digits; multiples of 1,024 where the least is one, as numbers of bytes are.
+fn rounded(value: f64, least: f64) -> f64 {
+    if least >= KIB && least % KIB == 0.0 {
         return (value / KIB).round() * KIB;
     }
-    let unit = 10_f64.powf(value.log10().floor() - 1.0);
-    let two_digits = (value / unit).round() * unit;
-    // What the multiplication left behind is nobody's.
-    let two_digits = (two_digits * 1e6).round() / 1e6;
-    if whole { two_digits.round().max(1.0) } else { two_digits }
+    let unit = 10_f64.powf(value.log10().floor() - 1.0).max(1.0);
+    ((value / unit).round() * unit).round()
 }
 
 /// The setting of a name such as `producer.linger.ms`.
@@ -392,7 +390,9 @@ mod tests {
     #[test]
     fn values_are_written_as_people_write_them() {
         let values = find("producer.linger.ms").unwrap().values();
-        assert_eq!(&values[..4], ["0", "0.1", "0.16", "0.25"]);
+        assert_eq!(&values[..4], ["0", "0.1", "0.2", "0.5"]);
         assert_eq!(values.last().unwrap(), "100");
+        let queued = find("consumer.queued.min.messages").unwrap().values();
+        assert_eq!((queued.first().unwrap().as_str(), queued.last().unwrap().as_str()), ("1000", "1000000"));
     }
 }

@@ -293,6 +293,9 @@ impl Widths {
 
     fn line(&self, entry: &Entry, paint: Paint) -> String {
         let (name, value) = (self.name, self.value);
+        if entry.origin.is_empty() {
+            return format!("  {:<name$}  {}\n", entry.name, entry.value);
+        }
         let origin = paint.tone(&entry.origin, Tone::Dim);
         format!("  {:<name$}  {:<value$}  {origin}\n", entry.name, entry.value)
     }

@@ -31,6 +31,7 @@ pub fn sheet(report: &SearchReport) -> Sheet {
     sections.extend(front(report));
     sections.extend(importance(report));
     sections.extend(left_out(report));
+    sections.extend(other_promises(report));
     sections.push(envelope(report));
     let mut answer = Vec::new();
     answer.extend(report.proof.as_ref().map(proof));
@@ -41,10 +42,13 @@ pub fn sheet(report: &SearchReport) -> Sheet {
     answer.push(Section::sentences("In short", "", report.summary.clone()));
     Sheet {
         title: format!(
-            "{}: {wanted}{} ({}), on {}",
+            "{}: {wanted}{}{}, on {}",
             report.name,
             goal.unwrap_or_default(),
-            trials::metric(&report.metric),
+            match report.objective {
+                Objective::Latency => format!(" ({})", trials::metric(&report.metric)),
+                Objective::Cpu | Objective::Rate => String::new(),
+            },
             report.started_at.replace('T', " ").replace('Z', " UTC")
         ),
         cautions: cautions(report),
@@ -82,7 +86,10 @@ fn spent(report: &SearchReport) -> Option<Section> {
         sentences.push(format!("Not used: {}: {reason}.", settings(&failed.settings)));
     }
     if !report.ruled_out.is_empty() {
-        sentences.push(format!("The load rules out without a block: {}.", report.ruled_out.join(", ")));
+        sentences.push(format!(
+            "Ruled out without a block, by the load and by what the first block showed: {}.",
+            report.ruled_out.join(", ")
+        ));
     }
     if let Some(spread) = report.spread_log {
         sentences.push(format!(
@@ -99,16 +106,21 @@ fn front(report: &SearchReport) -> Option<Section> {
         let block = &report.blocks[*at];
         vec![
             settings(&block.settings),
-            known(block.p99_ns.or(block.p50_ns), time),
+            known(latency_of(report, block), time),
             known(block.cpu_per_message_us, |us| time(us * 1e3)),
             known(block.achieved_per_s, |rate| significant(rate, 4)),
-            if is_proven(report, block) { "proven" } else { "one block" }.to_owned(),
+            match () {
+                () if is_proven(report, block) => "proven",
+                () if block.settings.is_empty() => "what you have",
+                () => "one block",
+            }
+            .to_owned(),
         ]
     };
     let rows: Vec<Vec<String>> = report.front.iter().map(row).collect();
     let columns = [
         Column::text("settings"),
-        Column::number("p99"),
+        Column::number(quantile_shown(report)),
         Column::number("CPU / message"),
         Column::number("messages/s"),
         Column::text(""),
@@ -125,7 +137,7 @@ fn scatter(report: &SearchReport) -> Scatter {
             (false, true) => PointKind::Front,
             (false, false) => PointKind::Other,
         };
-        let y = block.p99_ns.or(block.p50_ns)?;
+        let y = latency_of(report, block)?;
         Some(Point { x: block.cpu_per_message_us?, y, words: settings(&block.settings), kind })
     };
     let whole =
@@ -134,15 +146,25 @@ fn scatter(report: &SearchReport) -> Scatter {
         heading: "Latency and CPU time".to_owned(),
         meaning: "every whole block of the search".to_owned(),
         x: Axis { name: "CPU time per message".to_owned(), written: |us| time_tick(us * 1e3) },
-        y: Axis { name: "p99, or p50 where there are too few messages".to_owned(), written: time_tick },
+        y: Axis { name: quantile_shown(report).to_owned(), written: time_tick },
         points: whole.filter_map(point).collect(),
     }
+}
+
+/// The latency of a block that the front is about: p99 where every whole block has it, else p50.
+fn latency_of(report: &SearchReport, block: &SearchBlock) -> Option<f64> {
+    if quantile_shown(report) == "p99" { block.p99_ns } else { block.p50_ns }
+}
+
+fn quantile_shown(report: &SearchReport) -> &'static str {
+    let mut whole = report.blocks.iter().filter(|block| !block.aborted && block.failed.is_none());
+    if whole.all(|block| block.p99_ns.is_some()) { "p99" } else { "p50" }
 }
 
 fn is_proven(report: &SearchReport, block: &SearchBlock) -> bool {
     let proposed: Properties =
         report.proposed.iter().map(|change| (change.setting.clone(), change.to.clone())).collect();
-    report.outcome == SearchOutcome::Better && (block.settings == proposed || block.settings.is_empty())
+    report.outcome == SearchOutcome::Better && block.settings == proposed
 }
 
 fn importance(report: &SearchReport) -> Option<Section> {
@@ -173,6 +195,18 @@ fn left_out(report: &SearchReport) -> Option<Section> {
     let columns = [Column::text(""), Column::text("")];
     let meaning = "beside what changes a promise of the path (acks, replication, flushes, retries, security), which no search changes";
     (!rows.is_empty()).then(|| Section::table("Not searched", meaning, columns, rows))
+}
+
+/// The answers for setups of another promise; none is better or worse than another.
+fn other_promises(report: &SearchReport) -> Option<Section> {
+    let row = |(at, other): (usize, &SearchReport)| {
+        vec![other.promise.clone(), format!("promise-{}", at + 2), other.summary.join(" ")]
+    };
+    let rows: Vec<Vec<String>> = report.other_promises.iter().enumerate().map(row).collect();
+    let columns = [Column::text("promise"), Column::text("directory"), Column::text("answer")];
+    let meaning =
+        format!("setups that promise something else than {}; none is held against another", report.promise);
+    (!rows.is_empty()).then(|| Section::table("Other promises", &meaning, columns, rows))
 }
 
 fn envelope(report: &SearchReport) -> Section {
@@ -267,7 +301,7 @@ fn changes(report: &SearchReport) -> Option<Section> {
             part.to_owned(),
         ]
     };
-    let rows: Vec<Vec<String>> = report.proposed.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = report.proposed.iter().chain(&report.candidates).map(row).collect();
     let columns = [
         Column::text("setting"),
         Column::text("from"),

@@ -18,7 +18,9 @@ use hook::{Hook, Secrets};
 use plumb_load::LoadError;
 use plumb_model::fault::{HasFault, chain};
 use plumb_model::plan::{Plan, Properties};
+use plumb_model::settings_search::{SearchDimension, split};
 use plumb_model::trial::ArmPlan;
+use plumb_model::tunable::Owner;
 use plumb_tune::host::Host;
 use plumb_tune::journal::{
     self, Cause, Journal, JournalError, JournalOwner, PendingCommand, Places, Record, Restored,
@@ -35,8 +37,14 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
     if plan.trial.is_some() {
         journal::check(&Places::here(), &host)?;
     }
+    if searches_host(plan) {
+        journal::check(&Places::here(), &host)?;
+    }
     for arm in arms(plan) {
         steps::check(&host, &steps::in_order(&arm.host)?)?;
+    }
+    for changes in searched(plan) {
+        steps::check(&host, &steps::in_order(&changes)?)?;
     }
     Ok(())
 }
@@ -48,6 +56,15 @@ pub(crate) struct HostJournal {
 }
 
 impl HostJournal {
+    /// One in a place of a test's own.
+    #[cfg(test)]
+    pub(super) fn at(place: &std::path::Path) -> Self {
+        let places = Places { own: place.to_owned(), others: Vec::new() };
+        let owner = JournalOwner::Trial { run: place.to_owned() };
+        let journal = Journal::open(&places, &Host::default(), owner, jiff::Timestamp::now()).unwrap();
+        HostJournal { journal: Arc::new(Mutex::new(journal)) }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Journal> {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -60,7 +77,7 @@ impl HostJournal {
 
 /// Begins the journal of what a plan's arms change on this host; none where they change nothing.
 pub(super) fn open_journal(plan: &Plan, dir: &RunDir, context: &RunContext) -> Result<Option<HostJournal>> {
-    let changes = arms(plan).any(|arm| !arm.host.is_empty());
+    let changes = arms(plan).any(|arm| !arm.host.is_empty()) || searches_host(plan);
     if !changes && arms(plan).all(|arm| arm.before.is_none() && arm.after.is_none()) {
         return Ok(None);
     }
@@ -99,6 +116,21 @@ pub(super) fn changed_by_others() -> Option<String> {
     }
 }
 
+/// What a search may change of this host, each setting by itself.
+fn searched(plan: &Plan) -> Vec<Properties> {
+    let dimensions = plan.settings_search.iter().flat_map(|search| &search.dimensions);
+    let change = |dimension: &SearchDimension| {
+        let (owner, name) = split(&dimension.setting)?;
+        let value = dimension.values.iter().enumerate().find(|(at, _)| *at != dimension.current)?.1;
+        (owner == Owner::Host).then(|| [(name.to_owned(), value.clone())].into())
+    };
+    dimensions.filter_map(change).collect()
+}
+
+fn searches_host(plan: &Plan) -> bool {
+    !searched(plan).is_empty()
+}
+
 fn arms(plan: &Plan) -> impl Iterator<Item = &ArmPlan> {
     plan.trial.iter().flat_map(|trial| &trial.arms)
 }
@@ -117,10 +149,11 @@ pub(super) fn arm(plan: &Plan, step: usize) -> Option<&ArmPlan> {
 
 /// Every setting of this host that any arm changes, as it is now.
 pub(super) fn host_settings(plan: &Plan) -> Properties {
-    let names = arms(plan).flat_map(|arm| arm.host.keys());
-    let read = |name: &String| {
-        let value = Setting::new(name).and_then(|setting| setting.effective(&Host::default())).ok()?;
-        Some((name.clone(), value))
+    let names = arms(plan).flat_map(|arm| arm.host.keys().cloned());
+    let names = names.chain(searched(plan).into_iter().flat_map(Properties::into_keys));
+    let read = |name: String| {
+        let value = Setting::new(&name).and_then(|setting| setting.effective(&Host::default())).ok()?;
+        Some((name, value))
     };
     names.filter_map(read).collect()
 }

@@ -50,7 +50,8 @@ impl Run {
         let (index, turn) = (planned.job.slot.index, planned.job.turn);
         let bootstrap = &target.cluster.bootstrap;
         let enter = |arm| ArmChanges::enter(arm, turn, bootstrap, self.journal.as_ref(), &self.context);
-        let changes = arm_changes::arm(plan, index).map(enter).transpose()?;
+        let changes =
+            planned.arm.as_ref().or_else(|| arm_changes::arm(plan, index)).map(enter).transpose()?;
         let done = self.block(plan, planned, target, conditions);
         let done = target.check_lab().and(done);
         let undone = changes.map_or(Ok(()), ArmChanges::leave);
@@ -72,7 +73,7 @@ impl Run {
         target: &mut Target,
         conditions: Conditions,
     ) -> Result<()> {
-        let Planned { job, mut apart } = planned;
+        let Planned { job, mut apart, .. } = planned;
         let step = job.slot.index;
         let figures = match &mut apart {
             None => self.measured.figures(step),
@@ -125,6 +126,7 @@ impl Run {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arm_changes::HostJournal;
     use crate::context::RunContext;
     use crate::decider;
     use crate::document::Record;
@@ -202,7 +204,8 @@ mod tests {
         let folds = vec![StepFold::new(plan.level, "01-a".to_owned())];
         let order = decider::of_plan(&record, vec![Vec::new()]);
         let measured = Measured { record, folds, dir };
-        let mut run = Run { measured, order, space: Space::default(), context, journal: None };
+        let journal = Some(HostJournal::at(&place.path().join("journal")));
+        let mut run = Run { measured, order, space: Space::default(), context, journal };
         let part = RunPart { run: 1, suffix: String::new(), spin_ns: 0 };
 
         run.run_blocks(&plan, &part, &mut targets).unwrap();

@@ -11,6 +11,7 @@ use super::measured::Measured;
 use crate::context::RunContext;
 use crate::error::{Result, SessionError};
 use crate::run_dir::RunDir;
+use plumb_model::trial::ArmPlan;
 
 /// Decides which block comes next.
 pub(crate) trait NextBlock {
@@ -40,6 +41,8 @@ pub(crate) struct Planned {
     pub(super) job: Job,
     /// The record that takes its figures, where that is not the run's document.
     pub(super) apart: Option<Apart>,
+    /// The surroundings that it wants, where they are not those of the step's arm.
+    pub(super) arm: Option<ArmPlan>,
 }
 
 /// Figures of one step at a setting of its own, apart from the run's document.

@@ -60,7 +60,7 @@ impl NextBlock for DrawnOrder {
             give_up: None,
             step: step.clone(),
         };
-        Ok(Some(Planned { job, apart: None }))
+        Ok(Some(Planned { job, apart: None, arm: None }))
     }
 
     fn ended(&mut self, job: &Job, ended: Ended, _: &mut Measured) -> Outcome {

@@ -119,7 +119,7 @@ impl RateSearch {
             give_up: None,
             step,
         };
-        Planned { job, apart: Some(apart) }
+        Planned { job, apart: Some(apart), arm: None }
     }
 
     /// The full-length runs of a try's rate so far, until they are given back.

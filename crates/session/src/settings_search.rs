@@ -19,7 +19,9 @@ use plumb_load::random::Random;
 use plumb_load::schedule::Share;
 use plumb_model::document::RunDocument;
 use plumb_model::plan::{Length, Properties, TopicPlan};
-use plumb_model::settings_search::{SettingsSearchResult, step_with};
+use plumb_model::settings_search::{SettingsSearchResult, of_owner, step_with};
+use plumb_model::trial::ArmPlan;
+use plumb_model::tunable::Owner;
 pub(super) use search_block::GiveUp;
 use search_block::Trying;
 
@@ -63,8 +65,17 @@ impl SearchBlocks {
             give_up: next.give_up_above.and_then(|above| GiveUp::of(search, above)),
             step,
         };
+        let host = of_owner(&next.settings, Owner::Host);
+        let arm = (!host.is_empty()).then(|| ArmPlan {
+            name: job.title.clone(),
+            step: 0,
+            differences: Properties::new(),
+            before: None,
+            after: None,
+            host,
+        });
         self.trying = Some(Trying { next });
-        Some(Planned { job, apart: Some(Apart { record, fold }) })
+        Some(Planned { job, apart: Some(Apart { record, fold }), arm })
     }
 
     /// Writes down a block that is over, and what the first one tells of the path.

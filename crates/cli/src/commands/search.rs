@@ -80,7 +80,10 @@ fn carry(request: &Request, directory: &Path, arguments: &SearchArgs) -> Result<
             0 => directory.to_owned(),
             at => directory.join(format!("promise-{}", at + 1)),
         };
-        let Some(found) = Whole { request: own, directory: &place }.carry(arguments.trial_only)? else {
+        if at > 0 {
+            printer::remark("setups of another promise are searched from by themselves");
+        }
+        let Some(found) = Whole { request: own, directory: &place }.carry(request.trial_only)? else {
             return Ok(End::Done);
         };
         let is_stopped = found.outcome == SearchOutcome::Interrupted;
@@ -175,7 +178,13 @@ impl Whole<'_> {
         }
         let mut other_rates = Vec::new();
         for rate in proof.other_rates(&search.plan) {
-            let run = self.run(&rate.name(), || proof.rate_plan(rate))?;
+            let run = match proof.rate_plan(rate) {
+                Ok(plan) => self.run(&rate.name(), || Ok(plan))?,
+                Err(error) => {
+                    printer::note(&format!("not looked at {}: {error}", rate.words()));
+                    continue;
+                }
+            };
             if is_stopped(&run) {
                 break;
             }

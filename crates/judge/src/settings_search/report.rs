@@ -5,7 +5,7 @@ use crate::trial::metric_value;
 use plumb_model::best::BestEnding;
 use plumb_model::document::{Durability, RunDocument, RunState, StepResult};
 use plumb_model::figure::{counted, percent, ratio, significant, time};
-use plumb_model::finding::ValidityVerdict;
+use plumb_model::finding::{Severity, ValidityVerdict};
 use plumb_model::plan::{ClusterPlan, Goal, GoalLatency, Properties, StepPlan, TopicPlan};
 use plumb_model::property::usual_name;
 use plumb_model::search::SearchBound;
@@ -70,12 +70,13 @@ pub fn report(runs: Runs<'_>) -> Option<SearchReport> {
     let settings = if arm == ALL { &winner } else { &smallest };
     let proof = runs.proof.and_then(|document| proof(document, arm, search.goal));
     let outcome = outcome(runs, result, proof.as_ref());
-    let proposed = match outcome {
-        SearchOutcome::Better
-        | SearchOutcome::ToProve
-        | SearchOutcome::NotProven
-        | SearchOutcome::Interrupted => proposed(search, settings, runs.parts),
-        _ => Vec::new(),
+    let changes = || proposed(search, settings, runs.parts);
+    let (proposed, candidates) = match outcome {
+        SearchOutcome::Better => (changes(), Vec::new()),
+        SearchOutcome::ToProve | SearchOutcome::NotProven | SearchOutcome::Interrupted => {
+            (Vec::new(), changes())
+        }
+        _ => (Vec::new(), Vec::new()),
     };
     let mut report = SearchReport {
         schema_version: SEARCH_SCHEMA_VERSION,
@@ -90,6 +91,7 @@ pub fn report(runs: Runs<'_>) -> Option<SearchReport> {
         outcome,
         ending: result.ending,
         summary: Vec::new(),
+        candidates,
         proposed,
         proof,
         highest_rates: runs.highest_rates.map(highest_rates).unwrap_or_default(),
@@ -115,6 +117,9 @@ fn outcome(runs: Runs<'_>, result: &SettingsSearchResult, proof: Option<&SearchP
     let is_stopped = |document: &RunDocument| document.run.state != RunState::Complete;
     match result.ending {
         None => SearchOutcome::Interrupted,
+        Some(BestEnding::AsGood) if result.blocks.iter().all(|block| block.settings.is_empty()) => {
+            SearchOutcome::NothingTried
+        }
         Some(BestEnding::AsGood) => SearchOutcome::AsGood,
         Some(BestEnding::NothingMeetsGoal) => SearchOutcome::NothingMeetsGoal,
         Some(BestEnding::TooNoisy | BestEnding::TooFewBlocks) => SearchOutcome::TooNoisy,
@@ -388,11 +393,15 @@ fn envelope(document: &RunDocument) -> Vec<EnvelopeFact> {
 }
 
 fn importance(search: &SettingsSearch, result: &SettingsSearchResult) -> Vec<SettingImportance> {
+    // Of a setting that no block with figures changed nothing is known, whatever a model makes of the others.
+    let was_tried = |setting: &str| {
+        result.blocks.iter().any(|block| block.failed.is_none() && block.settings.contains_key(setting))
+    };
     let of =
         search.dimensions.iter().zip(&result.importance).map(|(dimension, importance)| SettingImportance {
             setting: dimension.setting.clone(),
             importance: *importance,
-            is_told: importance.is_told(),
+            is_told: importance.is_told() && was_tried(&dimension.setting),
         });
     let mut all: Vec<SettingImportance> = of.collect();
     all.sort_by(|a, b| {
@@ -421,8 +430,18 @@ fn summary(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
         SearchOutcome::TooNoisy => too_noisy(report),
         SearchOutcome::ToProve => vec![format!(
             "{} looked better in {blocks}. That is a candidate and no result: the best of many blocks is partly luck. A trial proves it.",
-            counted(report.proposed.len(), "change")
+            counted(report.candidates.len(), "change")
         )],
+        SearchOutcome::NothingTried => vec![
+            format!(
+                "Nothing else was tried in {blocks}: {} ruled out by the load and by what the first block showed.",
+                match report.ruled_out.len() {
+                    1 => "the one preset is".to_owned(),
+                    presets => format!("all {presets} presets are"),
+                }
+            ),
+            "With 20 blocks or more (--budget) a model chooses what else to try.".to_owned(),
+        ],
         SearchOutcome::Interrupted if report.ending.is_some() => vec![format!(
             "The search is over after {blocks}, and was stopped before what it found was proven: candidates are no result."
         )],
@@ -499,8 +518,20 @@ fn not_proven(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
     };
     let estimate = proof.estimate_ratio.map(|estimate| format!(" ({} {})", report.metric, ratio(estimate)));
     let mut sentences = vec![format!("{first}{}.", estimate.unwrap_or_default())];
-    sentences.extend(proof.reason.clone());
-    sentences.extend(proof.vetoes.clone());
+    let ended = |text: &String| if text.ends_with('.') { text.clone() } else { format!("{text}.") };
+    sentences.extend(proof.reason.iter().map(ended));
+    sentences.extend(proof.vetoes.iter().map(ended));
+    if let Some(document) = runs.proof {
+        let invalid = document.validity.reasons.iter().filter(|reason| reason.severity == Severity::Invalid);
+        sentences.extend(invalid.map(|reason| ended(&reason.claim)));
+        let left_out = document.trial.as_ref().map_or(0, |trial| trial.excluded.len());
+        if left_out > 0 {
+            sentences.push(format!(
+                "{} left out as disturbed: plumb report of its directory, proof, says why.",
+                counted(left_out, "pair")
+            ));
+        }
+    }
     sentences
 }
 

@@ -70,9 +70,10 @@ pub(super) fn search(
     if dimensions.is_empty() {
         return Err(ResolveError::Missing {
             path: "search.settings",
-            reason: "no setting is left that the search may change and that does anything on this path",
+            reason: "of the settings that the search may change none does anything on this path",
         });
     }
+    refuse_short(goal, &first, block, trail)?;
     let metric = metric(objective, goal, &first, block);
     let mut search =
         SettingsSearch { objective, metric, goal, budget, block, dimensions, presets: Vec::new(), left_out };
@@ -141,6 +142,27 @@ fn refuse_goal(goal: Option<Goal>, trail: &Trail) -> Result<(), ResolveError> {
             reason: "the trial that proves the result knows no other quantiles of a block",
         }),
     }
+}
+
+/// Refuses blocks that are too short for the goal's quantile.
+fn refuse_short(
+    goal: Option<Goal>,
+    step: &StepPlan,
+    block: Nanos,
+    trail: &Trail,
+) -> Result<(), ResolveError> {
+    let (Some(goal), Some(rate)) = (goal, step.load.rate_per_s) else { return Ok(()) };
+    let needed_s = SAMPLES / (1.0 - goal.quantile) / rate;
+    if block.0 as f64 / 1e9 >= needed_s {
+        return Ok(());
+    }
+    Err(ResolveError::OutOfBounds {
+        place: trail.sources.get("search.block").map(|origin| format!("{origin}: ")).unwrap_or_default(),
+        path: "search.block".to_owned(),
+        got: block.to_string(),
+        expected: format!("at least {}", Nanos((needed_s * 1e3).ceil() as u64 * 1_000_000)),
+        reason: "a block with fewer messages does not show the goal's quantile",
+    })
 }
 
 /// The quantiles of a block that a trial has.

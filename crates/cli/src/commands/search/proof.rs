@@ -42,6 +42,11 @@ pub(super) struct OtherRate {
 }
 
 impl OtherRate {
+    /// For a sentence.
+    pub(super) fn words(self) -> String {
+        format!("at {} of the rate", self.share)
+    }
+
     /// The name of its directory.
     pub(super) fn name(self) -> String {
         format!("at-{}-of-the-rate", self.share)

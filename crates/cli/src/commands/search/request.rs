@@ -48,6 +48,9 @@ pub(super) struct Request {
     host_left_out: Vec<LeftOut>,
     pub(super) pairs: u32,
     pub(super) seed: u64,
+    /// True if the scenario of the trial is printed in place of running it.
+    #[serde(default)]
+    pub(super) trial_only: bool,
     /// The setups that are searched from, by their places in the file; empty: all of them.
     #[serde(default)]
     setups: Vec<usize>,
@@ -86,6 +89,7 @@ impl Request {
             host_left_out,
             pairs: arguments.pairs,
             seed: seeded.seed.unwrap_or_default(),
+            trial_only: arguments.trial_only,
             setups: Vec::new(),
         })
     }
@@ -214,6 +218,12 @@ impl Request {
         if let Some(search) = &mut plan.settings_search {
             search.dimensions.extend(self.host.iter().map(dimension));
             search.left_out.extend(self.host_left_out.clone());
+            if !self.host.is_empty() {
+                let setting =
+                    |of: &HostSetting| (format!("{}.{}", Owner::Host.name(), of.name), of.after.clone());
+                let settings = self.host.iter().map(setting).collect();
+                search.presets.push(Preset { name: "all of the host's plan".to_owned(), settings });
+            }
         }
         Ok(plan)
     }
