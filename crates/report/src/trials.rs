@@ -42,6 +42,7 @@ pub(crate) fn metric(name: &str) -> String {
     match name {
         "cpu.client_per_message" => "client CPU / message".to_owned(),
         "cpu.broker_per_message" => "broker CPU / message".to_owned(),
+        "cpu.per_message" => "CPU / message".to_owned(),
         "drain_s" => "time to drain".to_owned(),
         "loss.lost" => "lost messages".to_owned(),
         "loss.duplicated" => "duplicated messages".to_owned(),
