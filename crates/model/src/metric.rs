@@ -1,6 +1,6 @@
 //! The metrics of a block that a trial compares: their names, and the loads of which each says nothing.
 
-use crate::plan::{LoadPlan, Mode};
+use crate::plan::{GoalLatency, LoadPlan, Mode};
 
 /// Every metric of a block that a trial can hold against another block's, by name.
 pub const METRIC_NAMES: &[&str] = &[
@@ -31,6 +31,40 @@ pub(crate) fn metric_quantile(name: &str) -> Option<f64> {
         "p99" => Some(0.99),
         "p999" => Some(0.999),
         _ => None,
+    }
+}
+
+/// The metric of a block that is this quantile of a latency; none where a block has no such quantile.
+pub fn of_latency(latency: GoalLatency, quantile: f64) -> Option<&'static str> {
+    let is_it = |name: &&&str| {
+        name.starts_with(family(latency))
+            && metric_quantile(name).is_some_and(|known| (known - quantile).abs() < 1e-9)
+    };
+    METRIC_NAMES.iter().find(is_it).copied()
+}
+
+/// The latency and quantile that a metric is; none of one that is no quantile of a latency.
+pub fn goal_of(name: &str) -> Option<LatencyQuantile> {
+    let quantile = metric_quantile(name)?;
+    let of = |latency: &GoalLatency| name.starts_with(family(*latency));
+    let latency = [GoalLatency::Acknowledge, GoalLatency::EndToEnd].into_iter().find(of)?;
+    Some(LatencyQuantile { latency, quantile })
+}
+
+/// A quantile of a latency.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LatencyQuantile {
+    /// The latency.
+    pub latency: GoalLatency,
+    /// 0..1.
+    pub quantile: f64,
+}
+
+/// The beginning of the names of a latency's metrics.
+fn family(latency: GoalLatency) -> &'static str {
+    match latency {
+        GoalLatency::Acknowledge => "acknowledge.",
+        GoalLatency::EndToEnd => "end_to_end.",
     }
 }
 

@@ -144,6 +144,28 @@ pub struct Counts {
     pub reordered: u64,
 }
 
+/// Messages that did not come to what they were sent for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spoilt {
+    /// What became of them, after their number in a sentence: `failed`.
+    pub what: &'static str,
+    /// More than none.
+    pub number: u64,
+}
+
+impl Counts {
+    /// Every way in which messages were spoilt, with how many.
+    pub fn spoilt(&self) -> impl Iterator<Item = Spoilt> {
+        let all = [
+            ("failed", self.failed),
+            ("of unknown outcome", self.unknown),
+            ("lost", self.lost),
+            ("removed from the logs before they were read", self.removed.unwrap_or(0)),
+        ];
+        all.into_iter().filter(|(_, number)| *number > 0).map(|(what, number)| Spoilt { what, number })
+    }
+}
+
 /// The broker's own word on how much was stored, over the whole step with its warm-up.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Accounting {

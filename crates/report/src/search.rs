@@ -92,8 +92,10 @@ fn spent(report: &SearchReport) -> Option<Section> {
         ));
     }
     if let Some(spread) = report.spread_log {
+        let own = |block: &&SearchBlock| block.settings.is_empty() && block.failed.is_none();
         sentences.push(format!(
-            "Equal blocks differ by {} (one standard deviation).",
+            "The {} of your own settings differ by {} (one standard deviation).",
+            counted(report.blocks.iter().filter(own).count(), "block"),
             percent(spread.exp() - 1.0)
         ));
     }

@@ -172,10 +172,10 @@ impl Whole<'_> {
         }
         let proven = self.run(PROOF, || proof.plan())?;
         let with_proof = Runs { proof: Some(&proven), ..with_parts };
-        let is_better = report(with_proof).is_some_and(|report| report.outcome == SearchOutcome::Better);
-        if is_stopped(&proven) || !is_better {
-            return self.write(with_proof);
-        }
+        let answer = report(with_proof).filter(|report| report.outcome == SearchOutcome::Better);
+        let Some(answer) = answer.filter(|_| !is_stopped(&proven)) else { return self.write(with_proof) };
+        // What is looked at is what is proposed: all changes, where the fewest are not enough.
+        proof.smallest = answer.proposed.into_iter().map(|change| (change.setting, change.to)).collect();
         let mut other_rates = Vec::new();
         for rate in proof.other_rates(&search.plan) {
             let run = match proof.rate_plan(rate) {
@@ -227,7 +227,10 @@ impl Whole<'_> {
             Ok(_) => plumb_session::resume(&place, &stop::flag()?, &progress::watcher())?,
             Err(_) => plumb_session::run(plan()?, Some(&place), &stop::flag()?, &progress::watcher())?,
         };
-        crate::handed_over::write(&finished)?;
+        // The search has no figures of its own to show: its answer is the whole's.
+        if finished.document.plan.settings_search.is_none() {
+            crate::handed_over::write(&finished)?;
+        }
         Ok(finished.document)
     }
 

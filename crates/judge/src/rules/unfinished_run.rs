@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(case: &Case) -> Vec<Finding> {
     let document = case.document;
-    let measured = case.setups().count();
+    let measured = case.setups().count() + searched_for_settings(case);
     let (severity, claim) = match &document.run.state {
         RunState::Complete if measured + searched_in_vain(case) == 0 => {
             (Severity::Invalid, "The run ended without sending a measured message".to_owned())
@@ -76,6 +76,12 @@ fn searched_in_vain(case: &Case) -> usize {
         search.is_some_and(|search| search.bounded_by.is_some() && search.rate_low_per_s.is_none())
     };
     case.document.steps.iter().filter(in_vain).count()
+}
+
+/// Steps whose settings were searched: the search keeps a line for each block and no figures of the step.
+fn searched_for_settings(case: &Case) -> usize {
+    let search = case.document.settings_search.as_ref();
+    usize::from(search.is_some_and(|search| !search.blocks.is_empty()))
 }
 
 /// Steps of the plan that sent nothing.

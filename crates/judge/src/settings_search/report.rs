@@ -1,12 +1,15 @@
 //! The answer of a search, from the documents of its runs.
 
 use super::{Course, front};
+use crate::durability;
+use crate::trial::metric::shown;
 use crate::trial::metric_value;
 use plumb_model::best::BestEnding;
 use plumb_model::document::{Durability, RunDocument, RunState, StepResult};
-use plumb_model::figure::{counted, percent, ratio, significant, time};
+use plumb_model::figure::{counted, percent, ratio, significant};
 use plumb_model::finding::{Severity, ValidityVerdict};
-use plumb_model::plan::{ClusterPlan, Goal, GoalLatency, Properties, StepPlan, TopicPlan};
+use plumb_model::metric::of_latency;
+use plumb_model::plan::{ClusterPlan, Goal, Properties, StepPlan, TopicPlan};
 use plumb_model::property::usual_name;
 use plumb_model::search::SearchBound;
 use plumb_model::search_report::{
@@ -128,7 +131,9 @@ fn outcome(runs: Runs<'_>, result: &SettingsSearchResult, proof: Option<&SearchP
         }
         Some(BestEnding::Better) if runs.highest_rates.is_some() => match runs.highest_rates {
             Some(document) if is_stopped(document) => SearchOutcome::Interrupted,
-            Some(document) if is_higher(&highest_rates(document)) => SearchOutcome::Better,
+            Some(document) if is_sound(document) && is_higher(&highest_rates(document)) => {
+                SearchOutcome::Better
+            }
             _ => SearchOutcome::NotProven,
         },
         Some(BestEnding::Better) => match (runs.proof, proof) {
@@ -273,19 +278,8 @@ fn guarantees(durability: &Durability) -> Properties {
 }
 
 fn goal_held(step: &StepResult, goal: Goal) -> Option<GoalHeld> {
-    let family = match goal.latency {
-        GoalLatency::Acknowledge => "acknowledge",
-        GoalLatency::EndToEnd => "end_to_end",
-    };
-    let figure = match goal.quantile {
-        0.5 => "p50",
-        0.95 => "p95",
-        0.99 => "p99",
-        0.999 => "p999",
-        _ => return None,
-    };
-    let name = format!("{family}.{figure}");
-    let values: Vec<f64> = step.blocks.iter().filter_map(|block| metric_value(&name, block)).collect();
+    let name = of_latency(goal.latency, goal.quantile)?;
+    let values: Vec<f64> = step.blocks.iter().filter_map(|block| metric_value(name, block)).collect();
     let held = values.iter().filter(|value| **value <= goal.limit.0 as f64).count();
     Some(GoalHeld { held: held as u32, blocks: values.len() as u32 })
 }
@@ -302,6 +296,13 @@ fn highest_rates(document: &RunDocument) -> Vec<HighestRate> {
         }
     };
     document.steps.iter().map(of).collect()
+}
+
+/// True if the figures of a run of two setups are fit for use, and both promise the same as they were read back.
+fn is_sound(document: &RunDocument) -> bool {
+    let same =
+        |pair: &[StepResult]| durability::differences(&pair[0].durability, &pair[1].durability).is_empty();
+    document.validity.verdict != ValidityVerdict::Invalid && document.steps.windows(2).all(same)
 }
 
 /// True if what is proposed is confirmed to hold a rate at which the scenario's settings are confirmed not to.
@@ -386,6 +387,9 @@ fn envelope(document: &RunDocument) -> Vec<EnvelopeFact> {
                     compression, buffers and requests in flight does not carry over to one";
         fact("network", note.to_owned());
     }
+    if here != Some(true) && !matches!(document.plan.cluster, ClusterPlan::Lab { .. }) {
+        fact("CPU time", "of the clients alone: that of brokers on other hosts is not seen".to_owned());
+    }
     if let Some(model) = document.environment.host.as_ref().and_then(|host| host.cpu_model.value()) {
         fact("processor", model.clone());
     }
@@ -436,6 +440,7 @@ fn summary(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
             format!(
                 "Nothing else was tried in {blocks}: {} ruled out by the load and by what the first block showed.",
                 match report.ruled_out.len() {
+                    0 => "no preset is among the settings that may change, and none is".to_owned(),
                     1 => "the one preset is".to_owned(),
                     presets => format!("all {presets} presets are"),
                 }
@@ -469,7 +474,7 @@ fn better(report: &SearchReport) -> Vec<String> {
     let gain = proof.estimate_ratio.map(ratio).unwrap_or_default();
     let values = match (proof.before, proof.after) {
         (Some(before), Some(after)) => {
-            format!(", {} instead of {}", value(&proof.unit, after), value(&proof.unit, before))
+            format!(", {} instead of {}", shown(&proof.unit, after), shown(&proof.unit, before))
         }
         _ => String::new(),
     };
@@ -564,11 +569,5 @@ fn failed(report: &SearchReport) -> String {
     }
 }
 
-/// A value of a metric with its unit.
-fn value(unit: &str, value: f64) -> String {
-    match unit {
-        "ns" => time(value),
-        "us" => time(value * 1e3),
-        unit => format!("{} {unit}", significant(value, 3)),
-    }
-}
+#[cfg(test)]
+mod tests;

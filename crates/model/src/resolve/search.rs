@@ -4,8 +4,8 @@ mod presets;
 
 use super::trail::Trail;
 use super::{ResolveError, goal};
-use crate::metric::metric_quantile;
-use crate::plan::{Goal, Keys, Length, Mode, Origin, Properties, StepPlan, TopicPlan};
+use crate::metric::of_latency;
+use crate::plan::{Goal, GoalLatency, Keys, Length, Mode, Origin, Properties, StepPlan, TopicPlan};
 use crate::property::{same_value, usual_name};
 use crate::scenario::{Scenario, SearchWords};
 use crate::settings_search::{
@@ -132,7 +132,7 @@ fn refuse(scenario: &Scenario, steps: &[StepPlan], trail: &Trail) -> Result<(), 
 
 /// Refuses a goal that the trial of the result could not look at.
 fn refuse_goal(goal: Option<Goal>, trail: &Trail) -> Result<(), ResolveError> {
-    match goal.filter(|goal| !QUANTILES.contains(&goal.quantile)) {
+    match goal.filter(|goal| of_latency(goal.latency, goal.quantile).is_none()) {
         None => Ok(()),
         Some(goal) => Err(ResolveError::OutOfBounds {
             place: trail.sources.get("search.goal").map(|origin| format!("{origin}: ")).unwrap_or_default(),
@@ -164,9 +164,6 @@ fn refuse_short(
         reason: "a block with fewer messages does not show the goal's quantile",
     })
 }
-
-/// The quantiles of a block that a trial has.
-const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
 fn objective(
     words: &SearchWords,
@@ -379,13 +376,11 @@ fn metric(objective: Objective, goal: Option<Goal>, step: &StepPlan, block: Nano
         Objective::Rate => "throughput.produced_per_s".to_owned(),
         Objective::Latency => {
             let consumed = step.load.consumers > 0 && step.load.mode == Mode::Mixed;
-            let latency = if consumed { "end_to_end" } else { "acknowledge" };
+            let latency = if consumed { GoalLatency::EndToEnd } else { GoalLatency::Acknowledge };
             let messages = step.load.rate_per_s.unwrap_or(0.0) * block.0 as f64 / 1e9;
-            let names = ["p99", "p95"].map(|figure| format!("{latency}.{figure}"));
-            let enough = |name: &String| {
-                metric_quantile(name).is_some_and(|quantile| messages * (1.0 - quantile) >= SAMPLES)
-            };
-            names.into_iter().find(enough).unwrap_or_else(|| format!("{latency}.p50"))
+            let enough = |quantile: &f64| *quantile == 0.5 || messages * (1.0 - quantile) >= SAMPLES;
+            let quantile = [0.99, 0.95, 0.5].into_iter().find(enough);
+            quantile.and_then(|quantile| of_latency(latency, quantile)).unwrap_or_default().to_owned()
         }
     }
 }

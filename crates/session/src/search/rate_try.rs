@@ -6,6 +6,7 @@ use plumb_model::document::RunDocument;
 use plumb_model::facts::HostDelta;
 use plumb_model::figure::{count, counted, quantile, time, whole};
 use plumb_model::finding::Severity;
+use plumb_model::observation::Spoilt;
 use plumb_model::plan::{Goal, GoalLatency, StepPlan};
 use plumb_model::search::{Try, TryOutcome, TryPurpose};
 use plumb_model::units::Nanos;
@@ -59,17 +60,12 @@ impl RateTry {
         if let Some(quantile_ns) = quantile_ns.filter(|ns| *ns > self.goal.limit.0) {
             reasons.push(format!("{} is {}", quantile_name(self.goal), time(quantile_ns as f64)));
         }
-        let counts = &block.counts;
-        for (what, number) in [
-            ("failed", counts.failed),
-            ("of unknown outcome", counts.unknown),
-            ("lost", counts.lost),
-            ("removed from the logs before they were read", counts.removed.unwrap_or(0)),
-        ] {
-            if number > 0 {
-                reasons.push(format!("{} {what}", counted(number, "message")));
-            }
-        }
+        reasons.extend(
+            block
+                .counts
+                .spoilt()
+                .map(|Spoilt { what, number }| format!("{} {what}", counted(number, "message"))),
+        );
         let judgement = judge(&view);
         let spoilt = |id: &str, severity: Severity| id == "saturated" && severity == Severity::Invalid;
         let findings = judgement.validity.reasons.iter();

@@ -11,11 +11,12 @@ use plumb_model::document::BlockResult;
 use plumb_model::fault::chain;
 use plumb_model::figure::{count, counted, significant, time};
 use plumb_model::finding::Finding;
+use plumb_model::metric::{LatencyQuantile, goal_of};
+use plumb_model::observation::Spoilt;
 use plumb_model::plan::{Goal, GoalLatency};
 use plumb_model::settings_search::{Objective, PathFacts, SearchBlock, SettingsSearch};
+use plumb_stats::distribution::samples_needed;
 
-/// A quantile needs so many samples over 1-q.
-const SAMPLES: f64 = 10.0;
 /// A block is not given up before this share of it.
 const GIVE_UP_AFTER: f64 = 0.25;
 /// The goal is broken beyond doubt where the latency is so many times its limit.
@@ -40,16 +41,7 @@ impl GiveUp {
         let after_s = GIVE_UP_AFTER * search.block.0 as f64 / 1e9;
         match (search.objective, search.goal) {
             (Objective::Latency, _) => {
-                let (family, figure) = search.metric.split_once('.')?;
-                let latency = match family {
-                    "acknowledge" => GoalLatency::Acknowledge,
-                    _ => GoalLatency::EndToEnd,
-                };
-                let quantile = match figure {
-                    "p99" => 0.99,
-                    "p95" => 0.95,
-                    _ => 0.5,
-                };
+                let LatencyQuantile { latency, quantile } = goal_of(&search.metric)?;
                 Some(GiveUp { latency, quantile, above_ns: objective_above, after_s })
             }
             (_, Some(Goal { latency, quantile, limit })) => {
@@ -62,10 +54,10 @@ impl GiveUp {
     /// True if the block under way is hopeless for certain.
     pub(crate) fn is_hopeless(&self, fold: &StepFold) -> bool {
         let histogram = fold.block_latency(self.latency);
-        let samples = histogram.samples() as f64;
-        if samples * (1.0 - self.quantile) < SAMPLES {
+        if histogram.samples() < samples_needed(self.quantile) {
             return false;
         }
+        let samples = histogram.samples() as f64;
         let error = (self.quantile * (1.0 - self.quantile) / samples).sqrt();
         let low = (self.quantile - STANDARD_ERRORS * error).max(0.0);
         histogram.at_quantile(low).is_some_and(|ns| ns as f64 > self.above_ns)
@@ -128,15 +120,8 @@ impl Trying {
         objective: Option<f64>,
         goal_ratio: Option<f64>,
     ) -> Option<String> {
-        let counts = &block.counts;
-        let spoilt = [
-            ("failed", counts.failed),
-            ("of unknown outcome", counts.unknown),
-            ("lost", counts.lost),
-            ("removed from the logs before they were read", counts.removed.unwrap_or(0)),
-        ];
-        if let Some((what, number)) = spoilt.iter().find(|(_, number)| *number > 0) {
-            return Some(format!("{} {what}", counted(*number, "message")));
+        if let Some(Spoilt { what, number }) = block.counts.spoilt().next() {
+            return Some(format!("{} {what}", counted(number, "message")));
         }
         if objective.is_none() {
             return Some(format!(
@@ -171,7 +156,7 @@ impl Trying {
 /// The goal's latency over its limit; none with too few samples.
 fn goal_ratio(goal: Goal, fold: &StepFold) -> Option<f64> {
     let histogram = fold.block_latency(goal.latency);
-    let enough = histogram.samples() as f64 * (1.0 - goal.quantile) >= SAMPLES * (1.0 - 1e-9);
+    let enough = histogram.samples() >= samples_needed(goal.quantile);
     let quantile_ns = histogram.at_quantile(goal.quantile).filter(|_| enough)?;
     Some(quantile_ns as f64 / goal.limit.0 as f64)
 }
@@ -193,4 +178,42 @@ pub(super) fn in_a_line(block: &SearchBlock, search: &SettingsSearch) -> String 
         None => "",
     };
     format!("{bound}{}{goal}", objective.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run_dir::RunDir;
+    use plumb_load::observation::{Measure, SecondPart};
+
+    const HOPELESS: GiveUp =
+        GiveUp { latency: GoalLatency::EndToEnd, quantile: 0.99, above_ns: 20e6, after_s: 0.0 };
+
+    /// Whether a block is given up of which so many seconds have 500 messages each, all of this latency but one in a hundred.
+    fn is_hopeless(seconds: u32, usual_ns: u64, one_in_a_hundred_ns: u64) -> bool {
+        let place = tempfile::tempdir().unwrap();
+        let mut dir = RunDir::create(Some(&place.path().join("run")), Timestamp::UNIX_EPOCH, "x").unwrap();
+        let mut fold = StepFold::unlogged(0.95);
+        fold.begin_block(0);
+        for second in 0..seconds {
+            let mut part = SecondPart::new(Measure::EndToEnd);
+            part.second = second;
+            for message in 0..500 {
+                let ns = if message % 100 == 0 { one_in_a_hundred_ns } else { usual_ns };
+                part.response.record_span(0, ns);
+            }
+            fold.take(&part, &mut dir).unwrap();
+        }
+        HOPELESS.is_hopeless(&fold)
+    }
+
+    #[test]
+    fn a_block_is_given_up_only_where_its_quantile_is_beyond_doubt() {
+        assert!(is_hopeless(20, 50_000_000, 50_000_000));
+        assert!(!is_hopeless(20, 5_000_000, 5_000_000));
+        // The p99 itself is at 50 ms, and hardly more than one in a hundred is.
+        assert!(!is_hopeless(20, 5_000_000, 50_000_000));
+        // Too few messages to tell a p99.
+        assert!(!is_hopeless(4, 50_000_000, 50_000_000));
+    }
 }

@@ -1,0 +1,249 @@
+//! Verdicts and intervals that are known go in; what is proposed, and what is said of it, comes out.
+
+use super::*;
+use crate::healthy::healthy;
+use plumb_model::best::BestPurpose;
+use plumb_model::resolve::{Sources, resolve};
+use plumb_model::scenario::{ClusterWords, LoadWords, OneOrMany, RateWords, Scenario, SearchWords};
+use plumb_model::search::SearchResult;
+use plumb_model::settings_search::SearchBlock;
+use plumb_model::trial::TrialMethod;
+
+const LINGER: &str = "producer.linger.ms";
+const FETCH: &str = "consumer.fetch.min.bytes";
+
+fn settings(pairs: &[(&str, &str)]) -> Properties {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn winner() -> Properties {
+    settings(&[(LINGER, "0"), (FETCH, "1024")])
+}
+
+fn block(settings: Properties) -> SearchBlock {
+    SearchBlock {
+        settings,
+        purpose: BestPurpose::Race,
+        started_at: String::new(),
+        objective: Some(1e7),
+        goal_ratio: None,
+        feasible: None,
+        aborted: false,
+        failed: None,
+        measured_s: 20.0,
+        achieved_per_s: Some(300.0),
+        p50_ns: Some(5e6),
+        p99_ns: Some(1e7),
+        cpu_per_message_us: Some(100.0),
+    }
+}
+
+/// A search that ended so, with blocks of the settings that there are and of the winner.
+fn search(ending: BestEnding) -> RunDocument {
+    let cluster = ClusterWords { bootstrap: Some("127.0.0.1:9092".to_owned()), ..ClusterWords::default() };
+    let load = LoadWords { rate: Some(OneOrMany::One(RateWords::PerSecond(300.0))), ..LoadWords::default() };
+    let scenario = Scenario {
+        cluster: Some(cluster),
+        load,
+        search: Some(SearchWords::default()),
+        ..Scenario::default()
+    };
+    let mut document = healthy();
+    document.plan = resolve(&scenario, &Sources::new()).unwrap();
+    document.steps.clear();
+    document.settings_search = Some(SettingsSearchResult {
+        blocks: vec![block(Properties::new()), block(winner())],
+        ending: Some(ending),
+        winner: (ending == BestEnding::Better).then(winner),
+        ..SettingsSearchResult::default()
+    });
+    document
+}
+
+/// A comparison of one arm with another.
+struct Compared {
+    arm: String,
+    against: &'static str,
+    low: f64,
+    high: f64,
+    verdict: Verdict,
+}
+
+fn compared(arm: &str, against: &'static str, low: f64, high: f64, verdict: Verdict) -> Compared {
+    Compared { arm: arm.to_owned(), against, low, high, verdict }
+}
+
+/// A trial that came to this.
+fn trial(all: &[Compared]) -> RunDocument {
+    let mut document = healthy();
+    let metric = |of: &Compared| MetricResult {
+        name: "end_to_end.p99".to_owned(),
+        unit: "ns".to_owned(),
+        role: MetricRole::Primary,
+        good: Good::Lower,
+        arm: of.arm.clone(),
+        against: of.against.to_owned(),
+        estimate_ratio: Some((of.low * of.high).sqrt()),
+        interval_low: Some(of.low),
+        interval_high: Some(of.high),
+        level: 0.95,
+        verdict: of.verdict,
+        smallest_detectable_ratio: None,
+        p: None,
+        p_adjusted: None,
+        method: TrialMethod::SignedRank,
+        pairs: 12,
+        starts: None,
+        against_median: Some(1e8),
+        arm_median: Some(1e7),
+        values: Vec::new(),
+        absent: None,
+    };
+    let verdict = |of: &Compared| ArmVerdict {
+        arm: of.arm.clone(),
+        against: of.against.to_owned(),
+        verdict: of.verdict,
+        vetoes: Vec::new(),
+        reason: None,
+    };
+    document.trial = Some(TrialResult {
+        schema_version: 1,
+        run_id: String::new(),
+        outcome: None,
+        name: String::new(),
+        seed: 1,
+        arms: Vec::new(),
+        pairs: 12,
+        pairs_planned: 12,
+        excluded: Vec::new(),
+        metrics: all.iter().map(metric).collect(),
+        noise_floor_ratio: None,
+        noise_floor: Vec::new(),
+        unequal_guarantees: Vec::new(),
+        verdicts: all.iter().map(verdict).collect(),
+        summary: Vec::new(),
+        findings: Vec::new(),
+    });
+    document
+}
+
+/// Without the linger's change the rest takes 10 times as long; the fetch's does nothing.
+fn parts() -> RunDocument {
+    trial(&[
+        compared(&without(LINGER), ALL, 8.0, 12.5, Verdict::Worse),
+        compared(&without(FETCH), ALL, 0.99, 1.01, Verdict::Equivalent),
+    ])
+}
+
+fn answer(search: &RunDocument, proof: Option<&RunDocument>, parts: Option<&RunDocument>) -> SearchReport {
+    report(Runs { search, proof, parts, highest_rates: None, other_rates: &[] }).unwrap()
+}
+
+fn names(changes: &[ProposedChange]) -> Vec<&str> {
+    changes.iter().map(|change| change.setting.as_str()).collect()
+}
+
+#[test]
+fn only_changes_without_which_the_rest_is_worse_are_to_be_proven_and_all_where_none_is_shown_to_matter() {
+    assert_eq!(smallest(&winner(), Some(&parts())), settings(&[(LINGER, "0")]));
+    let neither = trial(&[
+        compared(&without(LINGER), ALL, 0.9, 1.2, Verdict::Undecided),
+        compared(&without(FETCH), ALL, 0.8, 1.1, Verdict::Undecided),
+    ]);
+    assert_eq!(smallest(&winner(), Some(&neither)), winner());
+    assert_eq!(smallest(&winner(), None), winner());
+}
+
+#[test]
+fn a_part_is_what_the_change_does_and_not_what_its_absence_does() {
+    let search = search(BestEnding::Better);
+    let proof = trial(&[compared(PROPOSED, AS_IS, 0.08, 0.125, Verdict::Better)]);
+    let answer = answer(&search, Some(&proof), Some(&parts()));
+    assert_eq!(answer.outcome, SearchOutcome::Better);
+    assert_eq!(names(&answer.proposed), [LINGER]);
+    let change = &answer.proposed[0];
+    assert_eq!((change.interval_low, change.interval_high), (Some(1.0 / 12.5), Some(1.0 / 8.0)));
+    assert_eq!((change.from.as_str(), change.to.as_str(), change.verdict), ("5", "0", PartVerdict::Matters));
+    assert!(
+        answer.summary[0].contains("×0.100 (×0.0800 to ×0.125), 10.0 ms instead of 100 ms"),
+        "{:?}",
+        answer.summary
+    );
+}
+
+#[test]
+fn where_the_fewest_changes_are_not_enough_all_of_them_are_proposed_with_their_own_figures() {
+    let search = search(BestEnding::Better);
+    let proof = trial(&[
+        compared(PROPOSED, AS_IS, 0.4, 0.6, Verdict::Better),
+        compared(ALL, AS_IS, 0.08, 0.125, Verdict::Better),
+        compared(ALL, PROPOSED, 0.1, 0.3, Verdict::Better),
+    ]);
+    let answer = answer(&search, Some(&proof), Some(&parts()));
+    assert_eq!(names(&answer.proposed), [FETCH, LINGER]);
+    assert_eq!(answer.proof.unwrap().interval_high, Some(0.125));
+}
+
+#[test]
+fn what_is_not_proven_is_a_candidate_and_nothing_is_proposed() {
+    let search = search(BestEnding::Better);
+    let better = || trial(&[compared(PROPOSED, AS_IS, 0.08, 0.125, Verdict::Better)]);
+    let mut unlike = better();
+    unlike.trial.as_mut().unwrap().unequal_guarantees = vec!["acks: all / 0".to_owned()];
+    let mut unfit = better();
+    unfit.validity.verdict = ValidityVerdict::Invalid;
+    let undecided = trial(&[compared(PROPOSED, AS_IS, 0.4, 1.2, Verdict::Undecided)]);
+    for proof in [unlike, unfit, undecided] {
+        let answer = answer(&search, Some(&proof), None);
+        assert_eq!(answer.outcome, SearchOutcome::NotProven);
+        assert_eq!((answer.proposed.len(), answer.candidates.len()), (0, 2));
+    }
+    let to_prove = answer(&search, None, None);
+    assert_eq!((to_prove.outcome, to_prove.proposed.len()), (SearchOutcome::ToProve, 0));
+}
+
+#[test]
+fn nothing_tried_is_not_as_good_as_any() {
+    let mut document = search(BestEnding::AsGood);
+    assert_eq!(answer(&document, None, None).outcome, SearchOutcome::AsGood);
+    document.settings_search.as_mut().unwrap().blocks.truncate(1);
+    let answer = answer(&document, None, None);
+    assert_eq!(answer.outcome, SearchOutcome::NothingTried);
+    assert!(answer.summary[0].starts_with("Nothing else was tried in 1 block"), "{:?}", answer.summary);
+}
+
+#[test]
+fn a_rate_is_higher_only_where_the_other_one_is_confirmed_not_to_hold_it() {
+    let rates = |before: (Option<f64>, Option<f64>), after: Option<f64>| {
+        let mut document = healthy();
+        let found = [(AS_IS, before.0, before.1), (PROPOSED, after, None)];
+        for (step, (name, low, high)) in document.steps.iter_mut().zip(found) {
+            step.name = name.to_owned();
+            step.durability = Durability::default();
+            step.search = Some(SearchResult {
+                goal: Goal {
+                    latency: plumb_model::plan::GoalLatency::EndToEnd,
+                    quantile: 0.99,
+                    limit: plumb_model::units::Nanos(1),
+                },
+                rate_low_per_s: low,
+                rate_high_per_s: high,
+                bounded_by: Some(SearchBound::Path),
+                tries: Vec::new(),
+            });
+        }
+        document
+    };
+    let outcome = |rates: &RunDocument| {
+        let search = search(BestEnding::Better);
+        let runs =
+            Runs { search: &search, proof: None, parts: None, highest_rates: Some(rates), other_rates: &[] };
+        report(runs).unwrap().outcome
+    };
+    assert_eq!(outcome(&rates((Some(1_000.0), Some(1_100.0)), Some(1_500.0))), SearchOutcome::Better);
+    assert_eq!(outcome(&rates((Some(1_000.0), Some(1_600.0)), Some(1_500.0))), SearchOutcome::NotProven);
+    assert_eq!(outcome(&rates((Some(1_000.0), None), Some(1_500.0))), SearchOutcome::NotProven);
+    let mut unlike = rates((Some(1_000.0), Some(1_100.0)), Some(1_500.0));
+    unlike.steps[1].durability.acks = Some("0".to_owned());
+    assert_eq!(outcome(&unlike), SearchOutcome::NotProven);
+}
