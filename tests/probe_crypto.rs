@@ -131,12 +131,7 @@ fn the_text_shows_each_library_and_the_published_hosts() {
 fn ctrl_c_ends_it_with_what_was_measured() {
     let mut running =
         Program::new(["probe", "crypto", "--engine", "own", "--duration", "60s", "--output", "json"]).start();
-    // Before it listens for Ctrl-C, a Ctrl-C would simply end it.
-    running.wait_for("a handler of SIGINT", |running| {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", running.pid())).ok()?;
-        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?.trim();
-        (u64::from_str_radix(caught, 16).ok()? & 1 << (Signal::INT.as_raw() - 1) != 0).then_some(())
-    });
+    running.wait_until_it_listens_for_signals();
     running.signal(Signal::INT);
     let ended = running.wait();
     assert_eq!(ended.code(), Some(130), "{}", ended.stderr);

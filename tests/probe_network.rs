@@ -138,11 +138,7 @@ fn ctrl_c_ends_the_wait_for_a_peer_that_trickles() {
     };
     let address = peer(trickle);
     let mut running = probe(&["--sizes", "64KiB", &address]).start();
-    running.wait_for("a handler of SIGINT", |running| {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", running.pid())).ok()?;
-        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?.trim();
-        (u64::from_str_radix(caught, 16).ok()? & 1 << (Signal::INT.as_raw() - 1) != 0).then_some(())
-    });
+    running.wait_until_it_listens_for_signals();
     running.signal(Signal::INT);
     assert_eq!(running.wait().code(), Some(130));
 }

@@ -158,6 +158,18 @@ impl Running {
         }
     }
 
+    /// Waits until a Ctrl-C ends it with what it has. That a signal is caught says too little: one that comes before what it is to do
+    /// is registered is lost. The thread of this name is started after that.
+    pub(crate) fn wait_until_it_listens_for_signals(&mut self) {
+        self.wait_for("the thread that listens for signals", |running| {
+            let threads = std::fs::read_dir(format!("/proc/{}/task", running.pid())).ok()?;
+            let names = threads
+                .flatten()
+                .filter_map(|thread| std::fs::read_to_string(thread.path().join("comm")).ok());
+            names.into_iter().any(|name| name.trim() == "signals").then_some(())
+        });
+    }
+
     pub(crate) fn wait(mut self) -> Ended {
         let deadline = Instant::now() + self.limit;
         let status = loop {

@@ -110,6 +110,17 @@ fn what_was_made_from_a_terminal_that_goes_away_comes_back_by_itself() {
 }
 
 #[test]
+fn a_session_that_began_outside_a_container_is_no_obstacle() {
+    // As `docker exec` starts it: the leader of the session is in no process list that can be seen here.
+    let rest = r#"unshare --pid --fork --mount-proc bash -c '
+        "$1" tune apply plan.json --confirm-within 300ms > applied.txt || exit 91
+        '"$(declare -f all comes_back)"'
+        comes_back || exit 92' bash "$1""#;
+    let Some(ended) = in_a_namespace(&script(rest)) else { return };
+    assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
+}
+
+#[test]
 fn what_an_apply_that_stands_still_began_comes_back_by_its_guard() {
     let rest = r#"
         "$1" tune apply plan.json --confirm-within 300ms > /dev/null 2>&1 & pid=$!

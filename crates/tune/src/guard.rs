@@ -50,17 +50,43 @@ pub struct ProcessStart {
 impl ProcessStart {
     /// A process that is there.
     pub fn of(host: &Host, pid: u32) -> Option<Self> {
-        let stat = host.root().read(&format!("/proc/{pid}/stat")).ok()?;
-        // The name in brackets may have anything in it; the 22nd column is the start.
-        let mut columns = stat.rsplit_once(')')?.1.split_ascii_whitespace();
-        let is_dead = columns.next().is_some_and(|state| state == "Z" || state == "X");
-        let start = columns.nth(18)?.parse().ok()?;
-        (!is_dead).then_some(ProcessStart { pid, start })
+        let stat = Stat::of(host, pid)?;
+        (!stat.is_dead).then_some(ProcessStart { pid, start: stat.start })
+    }
+
+    /// The leader of a process's session. None where that is dead, or outside what can be seen here: a process that was started into
+    /// a container from its host has its leader there (`docker exec`), and the kernel says 0.
+    pub fn of_session_leader(host: &Host, pid: u32) -> Option<Self> {
+        Stat::of(host, pid)?
+            .session
+            .filter(|leader| *leader != 0)
+            .and_then(|leader| ProcessStart::of(host, leader))
     }
 
     /// True if it is still there.
     pub fn is_there(self, host: &Host) -> bool {
         ProcessStart::of(host, self.pid) == Some(self)
+    }
+}
+
+/// What the kernel says of a process (`proc_pid_stat(5)`).
+struct Stat {
+    is_dead: bool,
+    session: Option<u32>,
+    start: u64,
+}
+
+impl Stat {
+    fn of(host: &Host, pid: u32) -> Option<Self> {
+        let stat = host.root().read(&format!("/proc/{pid}/stat")).ok()?;
+        // The name in brackets may have anything in it. What follows it begins with the third column.
+        let columns: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+        let column = |number: usize| columns.get(number - 3).copied();
+        Some(Stat {
+            is_dead: matches!(column(3), Some("Z" | "X")),
+            session: column(6).and_then(|leader| leader.parse().ok()),
+            start: column(22)?.parse().ok()?,
+        })
     }
 }
 

@@ -14,7 +14,7 @@ use plumb_tune::apply::{self, ApplyError, Progress};
 use plumb_tune::guard::{ProcessStart, reaches};
 use plumb_tune::host::Host;
 use plumb_tune::journal::{self, Journal, JournalOwner, JournalState, Places, Record};
-use rustix::process::{getppid, getsid};
+use rustix::process::getppid;
 use serde::Serialize;
 use std::io::{BufRead, BufReader, IsTerminal};
 use std::process::{Child, Command, Stdio};
@@ -132,11 +132,9 @@ fn start_guard(id: &str, host: &Host, plan: &TunePlan, arguments: &ApplyArgs) ->
 
 /// The process whose end is the end of the terminal's session; none where this was not started from a terminal, or is the session itself.
 fn session(host: &Host) -> Option<ProcessStart> {
-    let leader = getsid(None).ok()?;
-    let own = std::process::id();
     let is_terminal = std::io::stdin().is_terminal() && getppid().is_some();
-    let pid = u32::try_from(leader.as_raw_nonzero().get()).ok().filter(|pid| is_terminal && *pid != own)?;
-    ProcessStart::of(host, pid)
+    let leader = ProcessStart::of_session_leader(host, std::process::id()).filter(|_| is_terminal)?;
+    (leader.pid != std::process::id()).then_some(leader)
 }
 
 /// What was made, for programs.
