@@ -150,8 +150,12 @@ fn every_scenario_that_ships_resolves_to_a_plan() {
     assert!(!scenarios.is_empty());
     for name in scenarios {
         let file = root().join("scenarios").join(&name);
-        let is_trial = std::fs::read_to_string(&file).unwrap().contains("\narms:");
-        let command: &[&str] = if is_trial { &["trial", "run"] } else { &["run"] };
+        let text = std::fs::read_to_string(&file).unwrap();
+        let command: &[&str] = match (text.contains("\narms:"), text.contains("\nsearch:")) {
+            (true, _) => &["trial", "run"],
+            (_, true) => &["search"],
+            _ => &["run"],
+        };
         // What earlier trials on this machine were like refuses no plan here.
         let cache = tempfile::tempdir().unwrap();
         let program = Program::new(command).args([file.as_os_str()]).args(["--dry-run"]);

@@ -8,4 +8,5 @@ mod backlog;
 mod delay;
 mod latency;
 mod proof;
+mod search;
 mod stall;

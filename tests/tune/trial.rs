@@ -39,7 +39,7 @@ fn of_a_plan_that_does_not_help_nothing_is_proposed() {
         trap 'kill $sink' EXIT
         until port=$(grep -o '127.0.0.1:[0-9]*' sink.txt); do sleep 0.02; done
         printf "load: {rate: 50, size: 1KB, duration: 300ms, warm_up: 100ms}\ntrial: {primary: end_to_end.mean}\n" > load.yaml
-        "$1" tune trial idle.json --load load.yaml --bootstrap $port --pairs 6 --margin 50% --out out; code=$?
+        "$1" tune trial idle.json --load load.yaml --bootstrap $port --pairs 7 --margin 50% --out out; code=$?
         all | cmp - before || exit 96; exit $code"#;
     let Some(ended) = in_a_namespace(script) else { return };
     assert_eq!(ended.code(), Some(1), "{} {}", ended.stdout, ended.stderr);

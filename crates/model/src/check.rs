@@ -311,10 +311,13 @@ impl HostCheck {
     }
 }
 
+/// The id of changes that the user's own file asks for; no tunable has it.
+pub const PROFILE: &str = "profile";
+
 /// One change of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedChange {
-    /// The tunable that asks for it; `profile` where a file of the user's does.
+    /// The tunable that asks for it; [`PROFILE`] where a file of the user's does.
     pub id: String,
     /// Its place in the order, from 1.
     pub order: u32,

@@ -294,7 +294,8 @@ pub struct Effective {
     /// Flags of the JVM of a lab's broker, as its process has them.
     #[serde(default)]
     pub jvm_flags: Vec<String>,
-    /// Kernel settings of this host that any arm of the trial changes, as read while the step's blocks ran.
+    /// Settings of this host's kernel and of running brokers that any arm of the trial changes, as read while the step's blocks ran; a
+    /// broker's key that was never set reads `(default)`.
     #[serde(default)]
     pub host: Properties,
 }

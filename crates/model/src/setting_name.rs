@@ -34,6 +34,39 @@ impl<'a> InterruptName<'a> {
     }
 }
 
+/// A setting of a cluster that can be changed while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClusterName<'a> {
+    /// Whose it is.
+    pub of: ClusterPart<'a>,
+    /// Its key, such as `num.io.threads`.
+    pub key: &'a str,
+}
+
+/// A broker or a topic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClusterPart<'a> {
+    /// A broker, by its number.
+    Broker(i32),
+    /// A topic, by its name.
+    Topic(&'a str),
+}
+
+impl<'a> ClusterName<'a> {
+    /// From `broker:1:num.io.threads` or `topic:orders:flush.messages`; none of any other name.
+    pub fn new(name: &'a str) -> Option<Self> {
+        let (kind, rest) = name.split_once(':')?;
+        let (which, key) = rest.rsplit_once(':')?;
+        let of = match kind {
+            "broker" => ClusterPart::Broker(which.parse().ok().filter(|id| *id >= 0)?),
+            "topic" if !which.is_empty() => ClusterPart::Topic(which),
+            _ => return None,
+        };
+        let is_plain = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c));
+        is_plain.then_some(ClusterName { of, key })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,6 +76,19 @@ mod tests {
         assert_eq!(kernel_file("net.ipv4.tcp_rmem"), "/proc/sys/net/ipv4/tcp_rmem");
         assert_eq!(kernel_file("net.ipv4.conf.eth0/5.mtu"), "/proc/sys/net/ipv4/conf/eth0.5/mtu");
         assert_eq!(kernel_file("/sys/block/sda/queue/scheduler"), "/sys/block/sda/queue/scheduler");
+    }
+
+    #[test]
+    fn a_setting_of_a_cluster_is_told_apart_from_those_of_the_host() {
+        let broker = ClusterName { of: ClusterPart::Broker(1), key: "num.io.threads" };
+        assert_eq!(ClusterName::new("broker:1:num.io.threads"), Some(broker));
+        let topic = ClusterName { of: ClusterPart::Topic("a:b"), key: "flush.ms" };
+        assert_eq!(ClusterName::new("topic:a:b:flush.ms"), Some(topic));
+        for name in
+            ["broker:x:k", "broker:-1:k", "topic::k", "topic:t:", "topic:t:a b", "irq:0:k", "vm.swappiness"]
+        {
+            assert_eq!(ClusterName::new(name), None, "{name}");
+        }
     }
 
     #[test]

@@ -52,7 +52,8 @@ pub struct ArmPlan {
     pub before: Option<String>,
     /// A shell command after each of its blocks, however they end.
     pub after: Option<String>,
-    /// Kernel settings of this host during its blocks, by sysctl name or by path under /proc/sys or /sys; put back after each.
+    /// Settings during its blocks: of this host's kernel, by sysctl name or by path under /proc/sys or /sys, and of running brokers
+    /// (`broker:1:num.io.threads`); put back after each.
     pub host: BTreeMap<String, String>,
 }
 

@@ -7,8 +7,9 @@ use crate::trials;
 use plumb_model::figure::{ABSENT, counted, percent, quantile, ratio, significant, time};
 use plumb_model::plan::Properties;
 use plumb_model::search_report::{
-    HighestRate, PartVerdict, ProposedChange, SearchOutcome, SearchProof, SearchReport,
+    GuardFigure, HighestRate, PartVerdict, ProposedChange, SearchOutcome, SearchProof, SearchReport,
 };
+use plumb_model::setting_name::{ClusterName, ClusterPart};
 use plumb_model::settings_search::{Objective, SearchBlock, of_owner};
 use plumb_model::tunable::Owner;
 use plumb_model::verdict::Verdict;
@@ -61,10 +62,17 @@ pub fn sheet(report: &SearchReport) -> Sheet {
 
 fn cautions(report: &SearchReport) -> Vec<String> {
     let guards = report.proof.iter().flat_map(|proof| &proof.guards);
-    let worse = guards.filter(|guard| guard.verdict == Verdict::Worse).map(|guard| {
+    let worse: Vec<&GuardFigure> = guards.filter(|guard| guard.verdict == Verdict::Worse).collect();
+    let by = |guard: &GuardFigure| {
         let by = guard.estimate_ratio.map(ratio).unwrap_or_default();
-        format!("{} is worse with what is proposed: {by}.", trials::metric(&guard.metric))
-    });
+        format!("{} {by}", trials::metric(&guard.metric))
+    };
+    // The parts of the whole are no cautions of their own.
+    let (cpu, others): (Vec<&GuardFigure>, Vec<&GuardFigure>) =
+        worse.into_iter().partition(|guard| guard.metric.starts_with("cpu."));
+    let cpu = (!cpu.is_empty()).then(|| cpu.into_iter().rev().map(by).collect::<Vec<_>>().join(", "));
+    let worse = others.into_iter().map(by).chain(cpu);
+    let worse = worse.map(|what| format!("Worse with what is proposed: {what}."));
     let harmful = report.proposed.iter().filter(|change| change.verdict == PartVerdict::Harmful);
     let harmful = harmful
         .map(|change| format!("{} makes the rest worse: leave it out, and prove the rest.", change.setting));
@@ -342,13 +350,21 @@ fn lines(report: &SearchReport) -> Option<Section> {
         ));
     }
     let host = of_owner(&settings, Owner::Host);
-    lines.extend(host.iter().map(|(name, value)| match name.starts_with('/') {
-        true => format!("echo {value} > {name}"),
-        false => format!("sysctl -w {name}={value}"),
-    }));
+    lines.extend(host.iter().map(|(name, value)| host_line(name, value)));
     let meaning =
         "for librdkafka; the files in proof/install have what the Java client takes, and the way back";
     Some(Section::sentences("To write", meaning, lines))
+}
+
+/// The command that sets a setting of this host or of a broker.
+fn host_line(name: &str, value: &str) -> String {
+    match ClusterName::new(name) {
+        Some(ClusterName { of: ClusterPart::Broker(id), key }) => format!(
+            "kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type brokers --entity-name {id} --add-config {key}={value}"
+        ),
+        _ if name.starts_with('/') => format!("echo {value} > {name}"),
+        _ => format!("sysctl -w {name}={value}"),
+    }
 }
 
 fn settings(settings: &Properties) -> String {

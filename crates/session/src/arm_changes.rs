@@ -1,5 +1,5 @@
-//! The changes of a trial's arm around each of its blocks, and their undo: kernel settings of this host, and commands of the
-//! user's.
+//! The changes of a trial's arm around each of its blocks, and their undo: settings of this host and of the cluster, and commands of
+//! the user's.
 //!
 //! What is to be undone is in the host's journal (`plumb_tune::journal`) before it is done, so that a trial which is killed can be put right
 //! by the next one that goes on with it. Commands that restart something remote are the user's own; only their ends are seen to here.
@@ -10,14 +10,18 @@ mod left;
 pub use hook::HookError;
 pub(super) use left::put_right;
 
+use crate::cluster_settings;
 use crate::context::RunContext;
 use crate::error::{Result, SessionError};
 use crate::run_dir::{RunDir, RunDirError};
 use crate::watcher::{Event, Watcher};
 use hook::{Hook, Secrets};
 use plumb_load::LoadError;
+use plumb_load::librdkafka::connect::connect;
+use plumb_model::change;
 use plumb_model::fault::{HasFault, chain};
-use plumb_model::plan::{Plan, Properties};
+use plumb_model::plan::{ClusterPlan, Plan, Properties};
+use plumb_model::setting_name::ClusterName;
 use plumb_model::settings_search::{SearchDimension, split};
 use plumb_model::trial::ArmPlan;
 use plumb_model::tunable::Owner;
@@ -40,13 +44,41 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
     if searches_host(plan) {
         journal::check(&Places::here(), &host)?;
     }
-    for arm in arms(plan) {
-        steps::check(&host, &steps::in_order(&arm.host)?)?;
-    }
-    for changes in searched(plan) {
-        steps::check(&host, &steps::in_order(&changes)?)?;
+    // Those of a cluster are checked once it can be asked.
+    check_settings(plan, &host, |setting| setting.target().owner == change::Owner::Host)
+}
+
+/// Refuses settings of the cluster that cannot be made there, before the first block.
+pub(super) fn check_cluster(plan: &Plan, bootstrap: &str, context: &RunContext) -> Result<()> {
+    let host = surroundings(plan, bootstrap, context)?;
+    check_settings(plan, &host, |setting| setting.target().owner != change::Owner::Host)
+}
+
+fn check_settings(plan: &Plan, host: &Host, is_checked: impl Fn(&Setting) -> bool) -> Result<()> {
+    for changes in arms(plan).map(|arm| arm.host.clone()).chain(searched(plan)) {
+        let mut wanted = steps::in_order(&changes)?;
+        wanted.retain(|wanted| is_checked(&wanted.setting));
+        steps::check(host, &wanted)?;
     }
     Ok(())
+}
+
+/// This host, with the cluster where a plan changes settings of it.
+pub(super) fn surroundings(plan: &Plan, bootstrap: &str, context: &RunContext) -> Result<Host> {
+    let host = Host::default();
+    Ok(match changes_cluster(plan) {
+        false => host,
+        true => {
+            let cluster = connect(bootstrap, &context.security, &context.stop)?;
+            host.with_cluster(cluster_settings::of(cluster))
+        }
+    })
+}
+
+fn changes_cluster(plan: &Plan) -> bool {
+    let names = arms(plan).flat_map(|arm| arm.host.keys().cloned());
+    let mut names = names.chain(searched(plan).into_iter().flat_map(Properties::into_keys));
+    names.any(|name| ClusterName::new(&name).is_some())
 }
 
 /// The host's journal, in which this trial writes down what it changes. Nobody else changes the host meanwhile.
@@ -60,7 +92,7 @@ impl HostJournal {
     #[cfg(test)]
     pub(super) fn at(place: &std::path::Path) -> Self {
         let places = Places { own: place.to_owned(), others: Vec::new() };
-        let owner = JournalOwner::Trial { run: place.to_owned() };
+        let owner = JournalOwner::Trial { run: place.to_owned(), bootstrap: None };
         let journal = Journal::open(&places, &Host::default(), owner, jiff::Timestamp::now()).unwrap();
         HostJournal { journal: Arc::new(Mutex::new(journal)) }
     }
@@ -88,8 +120,12 @@ pub(super) fn open_journal(plan: &Plan, dir: &RunDir, context: &RunContext) -> R
         );
     }
     let run = fs_err::canonicalize(dir.path()).map_err(RunDirError::Read)?;
+    let bootstrap = match &plan.cluster {
+        ClusterPlan::Brokers { bootstrap, .. } if changes_cluster(plan) => Some(bootstrap.clone()),
+        _ => None,
+    };
     let open = |places: &Places| {
-        let owner = JournalOwner::Trial { run: run.clone() };
+        let owner = JournalOwner::Trial { run: run.clone(), bootstrap: bootstrap.clone() };
         Journal::open(places, &Host::default(), owner, jiff::Timestamp::now())
     };
     let journal = match open(&places) {
@@ -147,15 +183,26 @@ pub(super) fn arm(plan: &Plan, step: usize) -> Option<&ArmPlan> {
     trial.arms.iter().find(|arm| arm.step == step)
 }
 
-/// Every setting of this host that any arm changes, as it is now.
-pub(super) fn host_settings(plan: &Plan) -> Properties {
+/// Every setting of this host and of the cluster that any arm changes, as it is now.
+pub(super) fn host_settings(plan: &Plan, host: &Host) -> Properties {
     let names = arms(plan).flat_map(|arm| arm.host.keys().cloned());
     let names = names.chain(searched(plan).into_iter().flat_map(Properties::into_keys));
     let read = |name: String| {
-        let value = Setting::new(&name).and_then(|setting| setting.effective(&Host::default())).ok()?;
-        Some((name, value))
+        let setting = Setting::new(&name).ok()?;
+        // A key of a broker that was never set reads as that: its way back is to take it away again.
+        let value = match ClusterName::new(&name) {
+            Some(_) => setting.read(host),
+            None => setting.effective(host),
+        };
+        Some((name, value.ok()?))
     };
     names.filter_map(read).collect()
+}
+
+/// What an arm changes, and where that is written down.
+pub(super) struct Surroundings<'a> {
+    pub(super) host: &'a Host,
+    pub(super) journal: Option<&'a HostJournal>,
 }
 
 /// A block's surroundings, made as its arm wants them. They are undone by [`ArmChanges::leave`], and at the latest when this is
@@ -173,12 +220,12 @@ impl ArmChanges {
         arm: &ArmPlan,
         round: u32,
         bootstrap: &str,
-        journal: Option<&HostJournal>,
+        surroundings: &Surroundings<'_>,
         context: &RunContext,
     ) -> Result<Self> {
         let made = ArmChanges {
-            journal: journal.cloned(),
-            host: Host::default(),
+            journal: surroundings.journal.cloned(),
+            host: surroundings.host.clone(),
             secrets: Secrets::of(&context.security),
             watcher: Arc::clone(&context.watcher),
         };

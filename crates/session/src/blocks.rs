@@ -7,11 +7,11 @@ use super::run::Run;
 use super::target::Target;
 use super::targets::Targets;
 use super::unmeasured::RunPart;
-use crate::arm_changes::{self, ArmChanges};
+use crate::arm_changes::{self, ArmChanges, Surroundings};
 use crate::error::Result;
 use crate::watcher::Event;
 use plumb_model::fault::{HasFault, chain};
-use plumb_model::plan::Plan;
+use plumb_model::plan::{Plan, Properties};
 
 /// The conditions of the whole run while a block runs.
 #[derive(Debug, Clone, Copy)]
@@ -49,10 +49,13 @@ impl Run {
     ) -> Result<()> {
         let (index, turn) = (planned.job.slot.index, planned.job.turn);
         let bootstrap = &target.cluster.bootstrap;
-        let enter = |arm| ArmChanges::enter(arm, turn, bootstrap, self.journal.as_ref(), &self.context);
+        let host = arm_changes::surroundings(plan, bootstrap, &self.context)?;
+        let surroundings = Surroundings { host: &host, journal: self.journal.as_ref() };
+        let enter = |arm| ArmChanges::enter(arm, turn, bootstrap, &surroundings, &self.context);
         let changes =
             planned.arm.as_ref().or_else(|| arm_changes::arm(plan, index)).map(enter).transpose()?;
-        let done = self.block(plan, planned, target, conditions);
+        let settings = arm_changes::host_settings(plan, &host);
+        let done = self.block(settings, planned, target, conditions);
         let done = target.check_lab().and(done);
         let undone = changes.map_or(Ok(()), ArmChanges::leave);
         match (done, undone) {
@@ -68,7 +71,7 @@ impl Run {
     /// Runs a block, and keeps what it came to.
     fn block(
         &mut self,
-        plan: &Plan,
+        settings: Properties,
         planned: Planned,
         target: &mut Target,
         conditions: Conditions,
@@ -79,7 +82,7 @@ impl Run {
             None => self.measured.figures(step),
             Some(Apart { record, fold }) => Figures { record, step: 0, fold, dir: &mut self.measured.dir },
         };
-        figures.record.document.steps[figures.step].effective.host = arm_changes::host_settings(plan);
+        figures.record.document.steps[figures.step].effective.host = settings;
         let Conditions { spin_ns, broker_start } = conditions;
         let (space, context) = (&mut self.space, &self.context);
         let mut place = Place { figures, target, space, context, spin_ns, broker_start };

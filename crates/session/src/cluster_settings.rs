@@ -16,7 +16,39 @@ use std::sync::atomic::AtomicBool;
 pub fn cluster_settings(bootstrap: &str, config: Option<&str>) -> Result<Arc<dyn ClusterSettings>> {
     let config = client_config::read(config)?;
     let cluster = connect(bootstrap, &config.properties, &Arc::new(AtomicBool::new(false)))?;
-    Ok(Arc::new(Connected(cluster)))
+    Ok(of(cluster))
+}
+
+/// Those of a cluster that is connected to.
+pub(crate) fn of(cluster: Cluster) -> Arc<dyn ClusterSettings> {
+    Arc::new(Connected(cluster))
+}
+
+/// The brokers of a trial's own lab, which end with the trial: what it had changed of them is gone.
+pub fn ended_lab() -> Arc<dyn ClusterSettings> {
+    Arc::new(EndedLab)
+}
+
+struct EndedLab;
+
+const ENDED: &str = "the brokers of the trial's lab have ended, and their settings with them";
+
+impl ClusterSettings for EndedLab {
+    fn brokers(&self) -> Vec<i32> {
+        Vec::new()
+    }
+
+    fn own_value(&self, _of: &ClusterPart, _key: &str) -> Result<Option<String>, String> {
+        Err(ENDED.to_owned())
+    }
+
+    fn value_in_force(&self, _of: &ClusterPart, _key: &str) -> Result<String, String> {
+        Err(ENDED.to_owned())
+    }
+
+    fn set(&self, _of: &ClusterPart, _key: &str, _value: Option<&str>) -> Result<(), String> {
+        Err(ENDED.to_owned())
+    }
 }
 
 struct Connected(Cluster);

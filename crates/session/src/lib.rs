@@ -53,7 +53,7 @@ mod watcher;
 
 pub use arm_changes::HookError;
 pub use ceiling::forget as forget_ceilings;
-pub use cluster_settings::cluster_settings;
+pub use cluster_settings::{cluster_settings, ended_lab};
 pub use error::SessionError;
 pub use resumable::ResumeError;
 pub use resume::resume;

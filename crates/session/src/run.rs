@@ -195,6 +195,7 @@ impl Run {
         }
         let mut targets = Targets::ready(plan, &self.measured.record.document, &self.context)?;
         self.describe(plan, &mut targets);
+        arm_changes::check_cluster(plan, &targets.of(0).cluster.bootstrap, &self.context)?;
         let part = self.part();
         targets.settle(plan, &part, &self.context)?;
         self.run_blocks(plan, &part, &mut targets)?;

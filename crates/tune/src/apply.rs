@@ -47,7 +47,7 @@ impl HasFault for ApplyError {
         match self {
             ApplyError::Setting(error) => error.hint(),
             ApplyError::Journal(error) => error.hint(),
-            ApplyError::Drifted { .. } => Some("make the plan again: plumb tune plan".into()),
+            ApplyError::Drifted { .. } => Some("make the plan again: plumb tune plan --out FILE".into()),
             ApplyError::Step { source: StepError::Setting(error), .. } => error.hint(),
             ApplyError::Step { source: StepError::Journal(error), .. } => error.hint(),
             ApplyError::Stopped { .. } => None,
@@ -115,6 +115,21 @@ pub fn check(host: &Host, changes: &[Change]) -> Result<(), ApplyError> {
         settings.push(setting);
     }
     Ok(inverse::check_together(&settings)?)
+}
+
+/// True if every setting already is what the changes ask for.
+///
+/// # Errors
+/// Where the host has no such setting.
+pub fn are_made(host: &Host, changes: &[Change]) -> Result<bool, SettingError> {
+    for change in changes {
+        let setting = Setting::new(&change.target.key)?;
+        let Some(after) = &change.after else { return Ok(false) };
+        if !setting.is_met(after, &setting.read(host)?) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Makes changes in their order.

@@ -172,12 +172,23 @@ fn files(place: &Path) -> Result<Vec<PathBuf>, JournalError> {
         Err(source) => return Err(JournalError::Read { path: folder, source }),
     };
     let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
-    // One without a whole line ended before its head was written, and so before anything was changed.
-    let is_begun = |path: &PathBuf| fs_err::read(path).map_or(true, |bytes| bytes.contains(&b'\n'));
     let is_journal = |path: &PathBuf| path.extension().is_some_and(|ending| ending == ENDING);
-    let mut paths: Vec<PathBuf> = paths.filter(is_journal).filter(is_begun).collect();
+    let mut paths: Vec<PathBuf> = paths.filter(is_journal).filter(|path| !is_torn(path)).collect();
     paths.sort();
     Ok(paths)
+}
+
+/// True of one that has no whole line: it ended before its head was written, and so before anything was changed. Or it was cut off since.
+fn is_torn(path: &Path) -> bool {
+    fs_err::read(path).is_ok_and(|bytes| !bytes.contains(&b'\n'))
+}
+
+/// The journals of a place of which less than the head is there, though more than nothing: whoever asks what was changed has to know of them.
+pub fn torn(places: &Places) -> Vec<PathBuf> {
+    let Ok(entries) = fs_err::read_dir(places.own.join(FOLDER)) else { return Vec::new() };
+    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let is_cut = |path: &PathBuf| is_torn(path) && fs_err::metadata(path).is_ok_and(|file| file.len() > 0);
+    paths.filter(is_cut).collect()
 }
 
 /// What a journal says.

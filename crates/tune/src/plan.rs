@@ -6,7 +6,7 @@ use crate::setting::{Setting, SettingError};
 use crate::steps;
 use crate::tunables::{TUNABLES, find};
 use plumb_model::change::Assignment;
-use plumb_model::check::{HostCheck, PlannedChange, SCHEMA_VERSION, SettingCheck, Status, TunePlan};
+use plumb_model::check::{HostCheck, PROFILE, PlannedChange, SCHEMA_VERSION, SettingCheck, Status, TunePlan};
 use plumb_model::facts::Fact;
 
 /// What goes into a plan.
@@ -17,9 +17,6 @@ pub struct Selection {
     /// Settings of the user's own, which go before what a tunable would set them to.
     pub profile: Vec<Assignment>,
 }
-
-/// The id of changes that the user's own file asks for; no tunable has it.
-pub const PROFILE: &str = "profile";
 
 /// Plans what a check found.
 ///

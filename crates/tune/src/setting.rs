@@ -251,6 +251,12 @@ impl Setting {
         {
             return Err(SettingError::Unchangeable { name: self.name.clone(), reason: reason.to_owned() });
         }
+        if let Kind::File(file) = &self.kind
+            && let Some(reason) = file.loses(value)
+        {
+            let (name, value) = (self.name.clone(), value.to_owned());
+            return Err(SettingError::Unfit { name, value, reason: reason.to_owned() });
+        }
         self.read(host)?;
         match &self.kind {
             Kind::File(file) => file.check_permission(&self.name, host),

@@ -72,7 +72,7 @@ pub(super) fn this_host(arguments: &HostArgs) -> Result<Host> {
 }
 
 fn refuse_unknown(only: &[String]) -> Result<(), UsageError> {
-    let names: Vec<&str> = tunables::ids().map(|(id, _)| id).chain([plumb_tune::plan::PROFILE]).collect();
+    let names: Vec<&str> = tunables::ids().map(|(id, _)| id).chain([plumb_model::check::PROFILE]).collect();
     match only.iter().find(|id| !names.contains(&id.as_str())) {
         None => Ok(()),
         Some(id) => {

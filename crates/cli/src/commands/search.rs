@@ -18,6 +18,7 @@ use anyhow::Result;
 use plumb_judge::settings_search::{Runs, report, smallest};
 use plumb_model::best::BestEnding;
 use plumb_model::document::{RunDocument, RunState};
+use plumb_model::figure::counted;
 use plumb_model::plan::Plan;
 use plumb_model::search_report::{SearchOutcome, SearchReport};
 use plumb_session::run_dir;
@@ -29,6 +30,7 @@ use std::path::{Path, PathBuf};
 const SEARCH: &str = "search";
 /// Those of the trials of each change's part, and of the whole.
 const PARTS: &str = "parts";
+const PARTS_AGAIN: &str = "parts-again";
 const PROOF: &str = "proof";
 
 /// Each search for the highest rate is at so many times the rate of the one before, and there are at most so many.
@@ -43,13 +45,7 @@ pub(super) fn search(arguments: &SearchArgs) -> Result<End> {
     let request = Request::new(arguments)?;
     let plan = request.search_plan()?;
     if arguments.dry_run {
-        plumb_session::check(&plan)?;
-        printer::out(&plumb_report::plan_text::render(&plan, printer::style()));
-        printer::remark(&format!(
-            "The search would take at most {}, and its proof as long again or more.",
-            Estimate::of(&plan)
-        ));
-        return Ok(End::Done);
+        return dry_run(&request);
     }
     let directory = arguments.out.clone().unwrap_or_else(|| {
         let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
@@ -69,6 +65,27 @@ pub(super) fn search(arguments: &SearchArgs) -> Result<End> {
         request::forget(&directory);
     }
     done
+}
+
+/// Shows the search for each promise that the setups make.
+fn dry_run(request: &Request) -> Result<End> {
+    let all = request.by_promise()?;
+    for own in &all {
+        let plan = own.search_plan()?;
+        plumb_session::check(&plan)?;
+        printer::out(&plumb_report::plan_text::render(&plan, printer::style()));
+        printer::remark(&format!(
+            "The search would take at most {}, and its proof as long again or more.",
+            Estimate::of(&plan)
+        ));
+    }
+    if all.len() > 1 {
+        printer::remark(&format!(
+            "{} searches, one for each promise of the setups; none is held against another.",
+            all.len()
+        ));
+    }
+    Ok(End::Done)
 }
 
 /// Searches for each promise that the setups make, and shows the answers: the first setup's, and beside it those of others, which are never
@@ -159,7 +176,7 @@ impl Whole<'_> {
         }
         let parts = match winner.len() {
             0 | 1 => None,
-            _ => Some(self.run(PARTS, || proof.parts_plan())?),
+            _ => Some(self.parts(&proof)?),
         };
         let with_parts = Runs { parts: parts.as_ref(), ..only };
         if parts.as_ref().is_some_and(is_stopped) {
@@ -191,6 +208,22 @@ impl Whole<'_> {
             other_rates.push(run);
         }
         self.write(Runs { other_rates: &other_rates, ..with_proof })
+    }
+
+    /// The trial of each change's own part; once more in twice as many pairs, where so many were left out as disturbed that no verdict was
+    /// possible.
+    fn parts(&self, proof: &Proof<'_>) -> Result<RunDocument> {
+        let first = self.run(PARTS, || proof.parts_plan(1))?;
+        let sound = first.trial.as_ref().map_or(0, |trial| trial.pairs);
+        let fewest = proof::fewest_pairs(&first.plan);
+        if is_stopped(&first) || sound >= fewest {
+            return Ok(first);
+        }
+        printer::remark(&format!(
+            "plumb: of the parts {} left after the disturbed ones, and a verdict takes {fewest}: once more, with twice as many",
+            counted(sound as usize, "pair")
+        ));
+        self.run(PARTS_AGAIN, || proof.parts_plan(2))
     }
 
     /// The search at rising rates: as long as something holds the goal, what did best goes on at the next rate. The last search that found

@@ -56,7 +56,9 @@ fn is_made_elsewhere(plan: &TunePlan) -> bool {
 
 /// A plan that was written to a file.
 pub(super) fn read_plan(path: &Path) -> Result<TunePlan> {
-    let text = fs_err::read_to_string(path).map_err(RunDirError::Read)?;
+    let text = fs_err::read_to_string(path).map_err(|error| {
+        UsageError::new(format!("cannot read the plan: {error}"), "plumb tune plan --out FILE makes one")
+    })?;
     let plan: TunePlan = crate::result_dir::parse(path, &text)?;
     if plan.schema_version > plumb_model::check::SCHEMA_VERSION {
         return Err(RunDirError::Newer { path: path.to_owned(), got: plan.schema_version.into() }.into());

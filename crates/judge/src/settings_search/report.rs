@@ -431,7 +431,7 @@ fn summary(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
         SearchOutcome::NothingMeetsGoal => {
             vec![format!("Nothing that was tried in {blocks} holds the goal, and neither do your settings.")]
         }
-        SearchOutcome::TooNoisy => too_noisy(report),
+        SearchOutcome::TooNoisy => too_noisy(report, runs),
         SearchOutcome::ToProve => vec![format!(
             "{} looked better in {blocks}. That is a candidate and no result: the best of many blocks is partly luck. A trial proves it.",
             counted(report.candidates.len(), "change")
@@ -540,14 +540,15 @@ fn not_proven(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
     sentences
 }
 
-fn too_noisy(report: &SearchReport) -> Vec<String> {
+fn too_noisy(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
+    let budget = runs.search.plan.settings_search.as_ref().map_or(0, |search| search.budget);
     let spread = report
         .spread_log
         .map(|spread| format!("equal blocks differ by a factor of {}", significant(spread.exp(), 2)));
     let gain = report.smallest_gain_ratio.map(|gain| {
         format!(
-            "with {} only a gain of {} or more would show",
-            counted(report.blocks.len(), "block"),
+            "with a budget of {} only a gain of {} or more would show",
+            counted(budget as usize, "block"),
             percent(1.0 - gain)
         )
     });

@@ -322,7 +322,15 @@ fn as_preset(search: &SettingsSearch, first: &StepPlan, other: &StepPlan) -> Res
         let searched = |owner: Owner| of_owner(&names(search), owner);
         let left = |properties: &Properties, owner: Owner| -> Properties {
             let searched = searched(owner);
-            let kept = properties.iter().filter(|(name, _)| !searched.contains_key(usual_name(name)));
+            // What has its default is the same where it is not written.
+            let is_default = |name: &str, value: &str| {
+                let tunable = crate::tunable::find(&format!("{}.{name}", owner.name()));
+                tunable.is_some_and(|tunable| same_value(value, &default(tunable, step)))
+            };
+            let kept = properties.iter().filter(|(name, value)| {
+                let name = usual_name(name);
+                !searched.contains_key(name) && !is_default(name, value)
+            });
             kept.map(|(name, value)| (usual_name(name).to_owned(), value.clone())).collect()
         };
         let configs = match &step.topic {

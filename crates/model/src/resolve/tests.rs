@@ -1,4 +1,5 @@
 mod loads;
+mod searches;
 
 use super::*;
 use crate::plan::{Keys, Length, LogDirLayout, SizePlan, TopicPlan};

@@ -43,7 +43,8 @@ pub struct ArmWords {
     pub before: Option<String>,
     /// A shell command after each of its blocks, however they end.
     pub after: Option<String>,
-    /// Kernel settings of this host during its blocks, by sysctl name or by path under /proc/sys or /sys.
+    /// Settings during its blocks: of this host's kernel, by sysctl name or by path under /proc/sys or /sys, and of running brokers
+    /// (`broker:1:num.io.threads`).
     #[serde(default)]
     pub host: BTreeMap<String, Scalar>,
 }

@@ -2,11 +2,20 @@
 
 use super::{cpu_rows, evidence_list, sentence, told};
 use crate::sheet::{Column, Section, Sheet};
-use plumb_model::check::{PlannedChange, Risk, SettingCheck, Status, TunePlan};
+use plumb_model::check::{PROFILE, PlannedChange, Risk, SettingCheck, Status, TunePlan};
 use plumb_model::figure::ABSENT;
 
-/// The whole sheet. `file`: where the plan was written, for the command that makes its changes.
-pub fn sheet(plan: &TunePlan, file: Option<&str>) -> Sheet {
+/// How a plan was asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// Where the plan was written, for the command that makes its changes.
+    pub file: Option<&'a str>,
+    /// True if the counters of this host were watched for it.
+    pub is_watched: bool,
+}
+
+/// The whole sheet.
+pub fn sheet(plan: &TunePlan, asked: Asked<'_>) -> Sheet {
     let title = format!("Changes for a host as {}", plan.role.word());
     let mut sections = Vec::new();
     if !plan.changes.is_empty() {
@@ -19,7 +28,11 @@ pub fn sheet(plan: &TunePlan, file: Option<&str>) -> Sheet {
         ];
         let rows = plan.changes.iter().map(row).collect();
         sections.push(Section::table("Changes", "in this order; put back in the reverse one", columns, rows));
-        sections.push(Section::sentences("Why", "", plan.changes.iter().map(why).collect()));
+        sections.push(Section::sentences(
+            "Why",
+            "",
+            plan.changes.iter().map(|planned| why(planned, asked)).collect(),
+        ));
     }
     let is_shown = |check: &&SettingCheck| check.status != Status::NoEvidence || check.recommended.is_some();
     let words = |check: &SettingCheck| format!("{} ({})", told(check), check.status.words());
@@ -40,7 +53,7 @@ pub fn sheet(plan: &TunePlan, file: Option<&str>) -> Sheet {
         ];
         sections.push(Section::table("Processors", "", columns, cpu_rows(&plan.cpus)));
     }
-    let answer = vec![Section::sentences("In short", "", answer(plan, file))];
+    let answer = vec![Section::sentences("In short", "", answer(plan, asked))];
     Sheet { title, sections, answer, ..Sheet::default() }
 }
 
@@ -59,8 +72,10 @@ fn row(planned: &PlannedChange) -> Vec<String> {
     ]
 }
 
-fn why(planned: &PlannedChange) -> String {
+fn why(planned: &PlannedChange, asked: Asked<'_>) -> String {
     let shown = match planned.evidence.is_empty() {
+        true if planned.id == PROFILE => String::new(),
+        true if !asked.is_watched => " No counter was watched for it.".to_owned(),
         true => " No counter shows that it matters here.".to_owned(),
         false => format!(" {}.", sentence(&evidence_list(&planned.evidence)).trim_end_matches('.')),
     };
@@ -77,12 +92,21 @@ fn why(planned: &PlannedChange) -> String {
     )
 }
 
-fn answer(plan: &TunePlan, file: Option<&str>) -> Vec<String> {
+fn answer(plan: &TunePlan, asked: Asked<'_>) -> Vec<String> {
     if plan.changes.is_empty() {
-        return vec!["Nothing is to be changed: no setting is shown to hurt here and now.".to_owned()];
+        let why = match asked.is_watched {
+            true => "no setting is shown to hurt here and now",
+            false => "what was asked for is so already, and no counter was watched",
+        };
+        return vec![format!("Nothing is to be changed: {why}.")];
     }
     let mut words = Vec::new();
-    let file = file.unwrap_or("PLAN.json");
+    let Some(file) = asked.file else {
+        return vec![
+            "plumb tune plan --out FILE writes this plan; plumb tune apply FILE makes its changes."
+                .to_owned(),
+        ];
+    };
     words.push(format!("plumb tune apply {file} --confirm-within 60s makes these changes and puts them back unless they are confirmed."));
     words.push(format!("plumb tune export {file} --out DIR writes files that make them last."));
     let flaps = plan.changes.iter().filter(|planned| planned.risk >= Risk::LinkFlap).count();

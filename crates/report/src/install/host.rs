@@ -1,15 +1,20 @@
-//! Kernel settings of the host as files for systemd: sysctl.d and tmpfiles.d, each with the way back.
+//! Settings that were changed around blocks: of the kernel as files for systemd (sysctl.d and tmpfiles.d), of running brokers as commands of
+//! Kafka's own tool, each with the way back.
 
 use super::{InstallFile, comment};
 use plumb_model::change::{Change, Owner};
+use plumb_model::setting_name::ClusterName;
 
 const PROC: &str = "/proc/sys/";
 
 pub(super) fn files(settings: &[Change]) -> Vec<InstallFile> {
-    let of_host: Vec<&Change> = settings.iter().filter(|change| change.target.owner == Owner::Host).collect();
+    let of_host = settings.iter().filter(|change| change.target.owner == Owner::Host);
+    let (of_cluster, of_host): (Vec<&Change>, Vec<&Change>) =
+        of_host.partition(|change| ClusterName::new(&change.target.key).is_some());
     let (under_sys, sysctls): (Vec<&Change>, Vec<&Change>) =
         of_host.into_iter().partition(|change| change.target.key.starts_with("/sys/"));
-    let mut files = Vec::new();
+    let of_cluster: Vec<Change> = of_cluster.into_iter().cloned().collect();
+    let mut files = super::plan::of_cluster(&of_cluster);
     if !sysctls.is_empty() {
         let lines = |of: Of| lines(&sysctls, of, sysctl_line);
         files.extend(both(

@@ -96,6 +96,17 @@ impl<'p> Export<'p> {
     }
 }
 
+/// The file that changes a running cluster's settings, and takes that back; none where no setting is a cluster's.
+pub(super) fn of_cluster(changes: &[Change]) -> Vec<InstallFile> {
+    let written = |key: &str, value: &str| Written::new(key, value).ok();
+    let given = |change: &Change| written(&change.target.key, change.after.as_ref()?);
+    let apply: Vec<Written> = changes.iter().filter_map(given).collect();
+    let undo: Vec<Written> =
+        way_back(changes).iter().filter_map(|back| written(&back.key, &back.value)).collect();
+    // What cannot be written so is no key of Kafka's that a trial could have set.
+    kafka::files(&kafka::Settings { apply: &apply, undo: &undo }, &mut Vec::new())
+}
+
 /// The files of a plan, `README.md` first; with the inventory of groups of hosts, where there are any.
 ///
 /// # Errors
@@ -112,7 +123,8 @@ pub fn exported(
     files.extend(systemd::drop_ins(&export, &mut left_out));
     files.extend(tuned::files(&export, &mut left_out));
     files.extend(boot::files(plan));
-    files.extend(kafka::files(&export, &mut left_out));
+    let settings = kafka::Settings { apply: &export.apply, undo: &export.undo };
+    files.extend(kafka::files(&settings, &mut left_out));
     files.extend(shell::files(&export));
     files.extend(ansible::files(&export, &native, &mut left_out));
     if !groups.is_empty() {

@@ -51,7 +51,7 @@ fn owner_words(owner: Option<&JournalOwner>) -> String {
     match owner {
         None => "another process".to_owned(),
         Some(JournalOwner::Plan { .. }) => "`plumb tune`".to_owned(),
-        Some(JournalOwner::Trial { run }) => format!("the trial {}", run.display()),
+        Some(JournalOwner::Trial { run, .. }) => format!("the trial {}", run.display()),
     }
 }
 
@@ -60,7 +60,7 @@ fn left_words(owner: &JournalOwner) -> String {
         JournalOwner::Plan { .. } => {
             "changes of `plumb tune` to this host are neither confirmed nor put back".to_owned()
         }
-        JournalOwner::Trial { run } => format!(
+        JournalOwner::Trial { run, .. } => format!(
             "a trial that was killed may have left settings of this host changed, or its commands not undone: {}",
             run.display()
         ),
@@ -79,7 +79,7 @@ impl HasFault for JournalError {
         let hint = match self {
             JournalError::Busy { .. } => "wait until it ends, or stop it".to_owned(),
             JournalError::Left { left, .. } => match &left.opened.owner {
-                JournalOwner::Trial { run } if run.exists() => format!(
+                JournalOwner::Trial { run, .. } if run.exists() => format!(
                     "plumb trial run --resume {} puts them back and goes on with it; plumb tune revert {} puts back settings alone",
                     run.display(),
                     left.opened.id
@@ -95,6 +95,12 @@ impl HasFault for JournalError {
                     id = left.opened.id
                 ),
             },
+            JournalError::Write { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                format!("nothing was changed. Make room there, or name another directory with {VARIABLE}")
+            }
+            JournalError::Write { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+                format!("nothing was changed. The file system is read-only: name another directory with {VARIABLE}")
+            }
             JournalError::Write { .. } => format!(
                 "nothing was changed. Run it as root; a user who may change these settings needs a place that is theirs: HOME or \
                  XDG_STATE_HOME, and {VARIABLE} can name a directory that everybody on this host may write"
@@ -109,7 +115,7 @@ impl HasFault for JournalError {
             JournalError::None { .. } => "plumb tune history lists what is written down".to_owned(),
             JournalError::Later { version, .. } => format!("put it back with plumb {version} or later"),
             JournalError::Damaged { .. } => {
-                "each line is a record with the value before the change: put those back by hand, then remove the file".to_owned()
+                "each line is a record with the value before the change: put back by hand what there is, then remove the file".to_owned()
             }
         };
         Some(hint.into())

@@ -115,6 +115,9 @@ pub enum JournalOwner {
     Trial {
         /// Its directory, absolute.
         run: PathBuf,
+        /// The brokers whose settings its arms change; none where it changes none, or its own lab's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bootstrap: Option<String>,
     },
 }
 

@@ -6,6 +6,7 @@
 use super::SettingError;
 use crate::host::{ClusterPart, ClusterSettings, Host};
 use plumb_model::change::Owner;
+use plumb_model::setting_name::{self, ClusterName};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -53,14 +54,12 @@ pub(super) struct ClusterSetting {
 impl ClusterSetting {
     /// From `broker:1:num.io.threads` or `topic:orders:flush.messages`.
     pub(super) fn new(name: &str) -> Option<Self> {
-        let (kind, rest) = name.split_once(':')?;
-        let (which, key) = rest.rsplit_once(':')?;
-        let part = match kind {
-            "broker" => ClusterPart::Broker(which.parse().ok().filter(|id| *id >= 0)?),
-            _ => ClusterPart::Topic(which.to_owned()).filled()?,
+        let name = ClusterName::new(name)?;
+        let part = match name.of {
+            setting_name::ClusterPart::Broker(id) => ClusterPart::Broker(id),
+            setting_name::ClusterPart::Topic(topic) => ClusterPart::Topic(topic.to_owned()),
         };
-        let plain = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c));
-        plain.then(|| ClusterSetting { part, key: key.to_owned() })
+        Some(ClusterSetting { part, key: name.key.to_owned() })
     }
 
     pub(super) fn owner(&self) -> Owner {
@@ -114,15 +113,6 @@ impl ClusterSetting {
             false => format!("--add-config {}={value}", self.key),
         };
         format!("kafka-configs.sh --alter --entity-type {kind} --entity-name {which} {change}")
-    }
-}
-
-impl ClusterPart {
-    fn filled(self) -> Option<Self> {
-        match &self {
-            ClusterPart::Topic(topic) if topic.is_empty() => None,
-            _ => Some(self),
-        }
     }
 }
 

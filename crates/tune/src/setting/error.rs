@@ -86,7 +86,7 @@ impl HasFault for SettingError {
                 "a trial changes only what it can put back: set it by hand for the whole trial, or in an arm's `before` with its way back in `after`"
             }
             SettingError::NotAsBefore { .. } => "set it by hand to what it was before",
-            SettingError::Unchangeable { .. } => "leave it out: whoever owns it has to change it",
+            SettingError::Unchangeable { .. } => "leave it out, or change it by hand",
             SettingError::NoCluster { .. } => "name its brokers with --bootstrap HOST:PORT",
             SettingError::Twice { .. } => "leave one of them out: they are two names of one limit",
             SettingError::Refused { .. } | SettingError::NotInEffect { .. } => {

@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 /// Masks of processors: groups of eight hexadecimal digits, with zeros before them or not.
 const MASKS: [&str; 2] = ["rps_cpus", "xps_cpus"];
 
+/// The least MTU of a link with IPv6, in bytes (RFC 8200, section 5).
+const IPV6_MTU_MIN: u64 = 1_280;
+
 /// A file of the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct KernelFile {
@@ -55,7 +58,24 @@ impl KernelFile {
                 "it is a coarser name of another setting, and writing it changes that one: use base_reachable_time_ms, retrans_time_ms, unres_qlen_bytes",
             );
         }
+        if ends(&["/ip_forward", "/conf/all/forwarding", "/disable_ipv6"]) {
+            return Some(
+                "the kernel changes or removes with it what each interface has (forwarding, addresses, routes), and writing it again brings none of that back",
+            );
+        }
+        if ends(&["/vm/drop_caches", "/vm/compact_memory"]) {
+            return Some("it is a command and no setting: what it does cannot be put back");
+        }
         None
+    }
+
+    /// The reason why a value takes away what another one does not bring back.
+    pub(super) fn loses(&self, value: &str) -> Option<&'static str> {
+        let is_mtu = self.path.starts_with("/sys/class/net") && self.path.ends_with("mtu");
+        let is_below_ipv6 = value.trim().parse().is_ok_and(|bytes: u64| bytes < IPV6_MTU_MIN);
+        (is_mtu && is_below_ipv6).then_some(
+            "below 1,280 bytes the kernel takes the interface's IPv6 addresses and routes away for good",
+        )
     }
 
     fn locate(&self, host: &Host) -> PathBuf {

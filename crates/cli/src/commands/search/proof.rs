@@ -4,6 +4,7 @@ use super::request::{Request, host_of};
 use crate::yaml::{Key, Value};
 use anyhow::Result;
 use plumb_judge::settings_search::{ALL, AS_IS, PROPOSED, without};
+use plumb_judge::trial::{Unit, comparisons, deciding_level};
 use plumb_model::plan::{ClusterPlan, Plan, Properties};
 use plumb_model::property::usual_name;
 use plumb_model::resolve::{Sources, resolve};
@@ -12,8 +13,10 @@ use plumb_model::settings_search::of_owner;
 use plumb_model::trial::Against;
 use plumb_model::tunable::Owner;
 
-/// Pairs in which each change's own part is measured: with 6 an interval of 95 % is as wide as all of them.
+/// Pairs in which each change's own part is measured, at least. Many changes take more: a verdict allows for how many there are.
 const PARTS_PAIRS: u32 = 8;
+/// Pairs beyond the fewest that can decide: some are left out as disturbed.
+const PARTS_SPARE: u32 = 2;
 /// Pairs at another rate: a look and no verdict.
 const RATE_PAIRS: u32 = 3;
 /// The other rates, as shares of the scenario's.
@@ -61,6 +64,13 @@ struct Pairs {
     restarts: bool,
 }
 
+/// The fewest pairs with which a trial can decide all its comparisons.
+pub(super) fn fewest_pairs(plan: &Plan) -> u32 {
+    let Some(trial) = &plan.trial else { return 0 };
+    let fewest = Unit::of(trial).fewest(deciding_level(plan.level, comparisons(plan)));
+    fewest.and_then(|fewest| u32::try_from(fewest).ok()).unwrap_or(0)
+}
+
 impl Proof<'_> {
     /// The trial of the whole.
     pub(super) fn plan(&self) -> Result<Plan> {
@@ -74,15 +84,17 @@ impl Proof<'_> {
         self.trial(&named(arms), pairs, self.rate_per_s)
     }
 
-    /// The trial of each change's own part: all of them against all but one.
-    pub(super) fn parts_plan(&self) -> Result<Plan> {
+    /// The trial of each change's own part: all of them against all but one; in so many times the usual pairs.
+    pub(super) fn parts_plan(&self, times: u32) -> Result<Plan> {
         let mut arms = vec![(ALL.to_owned(), self.winner.clone())];
         for setting in self.winner.keys() {
             let mut others = self.winner.clone();
             others.remove(setting);
             arms.push((without(setting), others));
         }
-        self.trial(&arms, Pairs { number: PARTS_PAIRS, restarts: false }, self.rate_per_s)
+        let of_pairs = |number| self.trial(&arms, Pairs { number, restarts: false }, self.rate_per_s);
+        let fewest = fewest_pairs(&of_pairs(PARTS_PAIRS)?);
+        of_pairs((fewest + PARTS_SPARE).max(PARTS_PAIRS) * times)
     }
 
     /// The search for the highest rate that holds the goal, of the scenario's settings and of what is proposed.

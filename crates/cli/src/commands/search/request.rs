@@ -12,6 +12,7 @@ use plumb_model::figure::quantile;
 use plumb_model::plan::{Origin, Plan, Properties};
 use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::{GoalWords, Scenario, SearchAllow};
+use plumb_model::setting_name::{ClusterName, ClusterPart};
 use plumb_model::settings_search::{LeftOut, Objective, Preset, SearchDimension};
 use plumb_model::tunable::Owner;
 use plumb_model::units::Nanos;
@@ -252,16 +253,22 @@ fn host_settings(plan: &TunePlan) -> (Vec<HostSetting>, Vec<LeftOut>) {
     let (mut settings, mut left_out) = (Vec::new(), Vec::new());
     for change in &plan.changes {
         let key = &change.change.target.key;
-        let is_clusters = ["broker:", "topic:"].iter().any(|kind| key.starts_with(kind));
-        match &change.change.after {
-            Some(after) if !is_clusters => settings.push(HostSetting {
+        let reason = match ClusterName::new(key) {
+            Some(ClusterName { of: ClusterPart::Topic(_), .. }) => {
+                Some("each block has a topic of its own; topic settings are searched without a plan")
+            }
+            Some(name) if name.key.contains("flush") => Some("it changes what an acknowledgment promises"),
+            _ => None,
+        };
+        match (&change.change.after, reason) {
+            (Some(after), None) => settings.push(HostSetting {
                 name: key.clone(),
                 before: change.change.before.clone(),
                 after: after.clone(),
             }),
-            _ => left_out.push(LeftOut {
+            (_, reason) => left_out.push(LeftOut {
                 what: key.clone(),
-                reason: "it is a setting of a cluster, which no arm of a trial changes".to_owned(),
+                reason: reason.unwrap_or("the plan gives it no value").to_owned(),
             }),
         }
     }

@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use plumb_model::change::Change;
 use plumb_model::check::TunePlan;
 use plumb_model::figure::time;
+use plumb_model::setting_name::ClusterName;
 use plumb_tune::apply::{self, ApplyError, Progress};
 use plumb_tune::guard::{ProcessStart, reaches};
 use plumb_tune::host::Host;
@@ -31,15 +32,37 @@ pub(super) fn apply(arguments: &ApplyArgs) -> Result<End> {
         });
         return Ok(End::Done);
     }
+    if arguments.confirm_within.is_some_and(|within| within.0 == 0) {
+        let hint = "give a time in which you can look and type, such as 60s; without the option nothing is put back by itself";
+        return Err(UsageError::new("--confirm-within 0 leaves no time to confirm", hint).into());
+    }
     refuse_another_host(&plan)?;
     plumb_tune::danger::check(&host, &plan, arguments.force)?;
     if let Some(peer) = arguments.keep_reachable.as_ref().filter(|peer| !reaches(peer)) {
-        let message = format!("{peer} takes no connection now, before anything is changed");
-        return Err(UsageError::new(message, "name a peer (host:port) that does").into());
+        let (message, hint) = match peer.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok())
+        {
+            true => (
+                format!("{peer} takes no connection now, before anything is changed"),
+                "name a peer that does",
+            ),
+            false => {
+                (format!("{peer:?} names no port"), "write HOST:PORT, of a service that takes connections")
+            }
+        };
+        return Err(UsageError::new(message, hint).into());
     }
     let places = Places::here();
     journal::check(&places, &host)?;
     let changes: Vec<Change> = plan.changes.iter().map(|planned| planned.change.clone()).collect();
+    if apply::are_made(&host, &changes)? {
+        printer::out(&match arguments.output {
+            ResultOutput::Json => json(&Applied::nothing())?,
+            ResultOutput::Text => {
+                "Nothing to change: every setting of the plan is as it asks already.\n".to_owned()
+            }
+        });
+        return Ok(End::Done);
+    }
     apply::check(&host, &changes)?;
     let changes = apply::with_ways_back(&host, &changes)?;
     let owner = JournalOwner::Plan {
@@ -163,8 +186,7 @@ impl Applied<'_> {
 
 /// How long the changes last.
 fn lasting(changes: &[Made<'_>]) -> &'static str {
-    let of_cluster =
-        |change: &Made<'_>| ["broker:", "topic:"].iter().any(|kind| change.target.starts_with(kind));
+    let of_cluster = |change: &Made<'_>| ClusterName::new(change.target).is_some();
     match (changes.iter().all(of_cluster), changes.iter().any(of_cluster)) {
         (true, _) => "The cluster keeps them, also when its brokers start anew.\n",
         (false, true) => {
@@ -199,7 +221,11 @@ fn show(state: &JournalState, arguments: &ApplyArgs) -> Result<()> {
         return Ok(());
     }
     let made = changes.iter().filter(|change| change.skipped.is_none()).count();
-    let mut text = format!("{made} of {} changes are made: {id}\n", changes.len());
+    let mut text = match (made, changes.len()) {
+        (1, 1) => format!("The change is made: {id}\n"),
+        (made, all) if made == all => format!("All {all} changes are made: {id}\n"),
+        (made, all) => format!("{made} of {all} changes are made: {id}\n"),
+    };
     for change in &changes {
         let target = change.target;
         if let Some(reason) = change.skipped {

@@ -52,6 +52,7 @@ pub(super) fn revert(arguments: &RevertArgs) -> Result<End> {
         (Ok(id), _) => id,
         (Err(error), Some(_)) => return Err(error),
         (Err(_), None) => {
+            warn_of_torn(&places);
             printer::out(&match arguments.journal.output {
                 ResultOutput::Json => json(&serde_json::json!({"journal_id": null, "steps": []}))?,
                 ResultOutput::Text => {
@@ -67,11 +68,14 @@ pub(super) fn revert(arguments: &RevertArgs) -> Result<End> {
         let network = journal.state().opened.network.clone().unwrap_or_default();
         return Err(JournalError::OtherNetwork { id, network }.into());
     }
-    let bootstrap = match &journal.state().opened.owner {
-        JournalOwner::Plan { bootstrap, .. } => bootstrap.clone(),
-        JournalOwner::Trial { .. } => None,
+    let host = match &journal.state().opened.owner {
+        JournalOwner::Plan { bootstrap, .. } | JournalOwner::Trial { bootstrap: bootstrap @ Some(_), .. } => {
+            super::host(bootstrap.as_deref(), arguments.config.as_deref())?
+        }
+        JournalOwner::Trial { bootstrap: None, .. } => {
+            Host::default().with_cluster(plumb_session::ended_lab())
+        }
     };
-    let host = super::host(bootstrap.as_deref(), arguments.config.as_deref())?;
     let reverted = plumb_tune::revert::revert(&host, &mut journal, Cause::Asked)?;
     let command = journal.state().command.clone();
     printer::out(&match arguments.journal.output {
@@ -85,6 +89,16 @@ pub(super) fn revert(arguments: &RevertArgs) -> Result<End> {
         ));
     }
     Ok(if reverted.left().next().is_some() { End::Found } else { End::Done })
+}
+
+/// A journal that ends within its head was begun and nothing more, or it was cut off since.
+fn warn_of_torn(places: &Places) {
+    for path in journal::torn(places) {
+        printer::note(&format!(
+            "warning: {} ends within its head: nothing had been changed yet, or it was cut off since; remove it once you know which",
+            path.display()
+        ));
+    }
 }
 
 /// A journal that cannot be read may be the one that is meant: nobody may be told that nothing is changed.
@@ -149,13 +163,12 @@ fn words(id: &str, reverted: &Reverted) -> String {
         text += &match &step.outcome {
             Restored::Restored => format!("{name} is {before} again\n"),
             Restored::Unchanged => format!("{name} was {before} already\n"),
-            Restored::Foreign { reads } => {
+            Restored::Foreign { .. } | Restored::Gone { .. } | Restored::Failed { .. } => {
                 format!(
-                    "{name} is left: somebody else has set it to {reads} since; before the change it was {before}\n"
+                    "{name}, before the change {before}: {}\n",
+                    left_words(&step.outcome).unwrap_or_default()
                 )
             }
-            Restored::Gone { reason } => format!("{name} is not there any more: {reason}\n"),
-            Restored::Failed { reason } => format!("{name} could not be put back to {before}: {reason}\n"),
         };
     }
     let left = reverted.left().count();
@@ -167,6 +180,18 @@ fn words(id: &str, reverted: &Reverted) -> String {
     text
 }
 
+/// Why a setting is not as it was before; none where it is.
+fn left_words(outcome: &Restored) -> Option<String> {
+    match outcome {
+        Restored::Restored | Restored::Unchanged => None,
+        Restored::Foreign { reads } => {
+            Some(format!("not put back, because somebody else has set it to {reads} since"))
+        }
+        Restored::Gone { reason } => Some(format!("not there any more: {reason}")),
+        Restored::Failed { reason } => Some(format!("could not be put back: {reason}")),
+    }
+}
+
 pub(super) fn status(output: ResultOutput) -> Result<End> {
     show(
         output,
@@ -176,7 +201,11 @@ pub(super) fn status(output: ResultOutput) -> Result<End> {
 }
 
 pub(super) fn history(output: ResultOutput) -> Result<End> {
-    show(output, |_| true, "Nothing was ever changed here.\n")
+    show(
+        output,
+        |_| true,
+        "No changes are written down here. A trial that puts back what it changed keeps no record of it.\n",
+    )
 }
 
 /// One set of changes, for programs.
@@ -205,6 +234,7 @@ struct ListedChange {
 
 fn show(output: ResultOutput, is_shown: impl Fn(&JournalState) -> bool, nothing: &str) -> Result<End> {
     let (places, host) = (Places::here(), Host::default());
+    warn_of_torn(&places);
     let mut listed = Vec::new();
     let mut unreadable = None;
     for state in journal::all(&places) {
@@ -276,7 +306,7 @@ fn list(state: &JournalState, host: &Host, places: &Places) -> Listed {
 fn text(listed: &Listed) -> String {
     let who = match &listed.owner {
         JournalOwner::Plan { .. } => "plumb tune".to_owned(),
-        JournalOwner::Trial { run } => format!("the trial {}", run.display()),
+        JournalOwner::Trial { run, .. } => format!("the trial {}", run.display()),
     };
     let changes = counted(listed.changes.len(), "change");
     let mut text = format!("{}  {} by {who}: {}\n", listed.journal_id, changes, listed.state);
@@ -290,7 +320,10 @@ fn text(listed: &Listed) -> String {
         let [before, after] =
             [&change.before, &change.after].map(|value| value.as_deref().unwrap_or("(unknown)"));
         let since = match &change.reads_now {
-            _ if !change.is_made => String::new(),
+            _ if !change.is_made => {
+                let left = change.restored.as_ref().and_then(left_words);
+                left.map(|why| format!(": {why}")).unwrap_or_default()
+            }
             Some(now) if now == after => String::new(),
             Some(now) => format!(", and now {now}: it was set again since"),
             None => ", and now not seen from here".to_owned(),

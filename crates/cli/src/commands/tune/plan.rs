@@ -8,10 +8,11 @@ use crate::result_dir::json;
 use crate::{printer, whole_file};
 use anyhow::{Context, Result};
 use plumb_model::change::Assignment;
+use plumb_model::check::PROFILE;
 use plumb_model::units::Nanos;
-use plumb_report::host::plan::sheet;
+use plumb_report::host::plan::{Asked, sheet};
 use plumb_report::sheet::text;
-use plumb_tune::plan::{PROFILE, Selection};
+use plumb_tune::plan::Selection;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -45,7 +46,10 @@ pub(super) fn plan(arguments: &PlanArgs) -> Result<End> {
     let file = arguments.out.as_ref().map(|file| file.display().to_string());
     printer::out(&match arguments.output {
         ResultOutput::Json => document,
-        ResultOutput::Text => text::render(&sheet(&plan, file.as_deref()), printer::style()),
+        ResultOutput::Text => {
+            let asked = Asked { file: file.as_deref(), is_watched: host.window.0 > 0 };
+            text::render(&sheet(&plan, asked), printer::style())
+        }
     });
     Ok(End::Done)
 }

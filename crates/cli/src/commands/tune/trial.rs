@@ -10,11 +10,13 @@ use crate::commands::End;
 use crate::commands::run::use_brokers;
 use crate::commands::trial::{planned, show};
 use crate::errors::UsageError;
-use crate::{printer, progress, result_dir, scenario_file, stop, whole_file};
+use crate::progress::{self, Estimate};
+use crate::{printer, result_dir, scenario_file, stop, whole_file};
 use anyhow::{Context, Result};
 use plumb_model::check::{PlannedChange, TunePlan};
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::finding::ValidityVerdict;
+use plumb_model::plan::Plan;
 use plumb_model::resolve::Sources;
 use plumb_model::scenario::{ArmWords, ArmsWords, Scalar, Scenario};
 use plumb_model::trial::{Against, ArmVerdict};
@@ -31,7 +33,10 @@ const PROPOSED: &str = "proposed";
 
 pub(super) fn trial(arguments: &TuneTrialArgs) -> Result<End> {
     let plan = super::read_plan(&arguments.plan)?;
-    refuse_what_no_arm_can_change(&plan)?;
+    if plan.changes.is_empty() {
+        let hint = "make one: plumb tune plan --out plan.json";
+        return Err(UsageError::new("the plan has no changes to prove", hint).into());
+    }
     plumb_tune::danger::check(&super::host(None, None)?, &plan, arguments.force)?;
     let mut load = scenario_file::read(&arguments.load)?;
     use_brokers(&arguments.cluster, &mut load.0, &mut load.1);
@@ -52,27 +57,6 @@ pub(super) fn trial(arguments: &TuneTrialArgs) -> Result<End> {
     Parts { plan: &plan, load: &load, judged: &arguments.judged, directory: &directory }.run()
 }
 
-/// An arm sets what is this host's: a cluster's settings, and processes that a block may outlive, are none of its.
-fn refuse_what_no_arm_can_change(plan: &TunePlan) -> Result<(), UsageError> {
-    if plan.changes.is_empty() {
-        return Err(UsageError::new(
-            "the plan has no changes to prove",
-            "make one: plumb tune plan --out plan.json",
-        ));
-    }
-    let is_other = |key: &str| ["broker:", "topic:"].iter().any(|kind| key.starts_with(kind));
-    match plan.changes.iter().map(|planned| &planned.change.target.key).find(|key| is_other(key)) {
-        None => Ok(()),
-        Some(key) => {
-            let message = format!("{key} is a setting of a cluster, which no arm of a trial changes");
-            Err(UsageError::new(
-                message,
-                "leave it out of the plan with --only, or prove it on a lab with broker_properties",
-            ))
-        }
-    }
-}
-
 /// The trials of a plan.
 struct Parts<'a> {
     plan: &'a TunePlan,
@@ -84,6 +68,7 @@ struct Parts<'a> {
 impl Parts<'_> {
     fn run(&self) -> Result<End> {
         let changes: Vec<&PlannedChange> = self.plan.changes.iter().collect();
+        self.announce(&changes)?;
         let together = self.trial("together", &[arm(AS_IS, &[]), arm(ALL, &changes)])?;
         let verdict = of(&together, ALL);
         if let Some(end) = interrupted(&together) {
@@ -106,13 +91,7 @@ impl Parts<'_> {
         if changes.len() == 1 {
             return self.propose(&changes);
         }
-        let mut arms = vec![arm(ALL, &changes)];
-        for left_out in &changes {
-            let others: Vec<&PlannedChange> =
-                changes.iter().copied().filter(|change| !is_same(change, left_out)).collect();
-            arms.push(arm(&without(left_out), &others));
-        }
-        let each = self.trial("each", &arms)?;
+        let each = self.trial("each", &each_left_out(&changes))?;
         if let Some(end) = interrupted(&each) {
             return Ok(end);
         }
@@ -150,14 +129,34 @@ impl Parts<'_> {
         self.propose(&changes)
     }
 
-    /// Runs the arms, the first being the reference.
-    fn trial(&self, name: &str, arms: &[(String, ArmWords)]) -> Result<RunDocument> {
+    /// Says how long it takes. What a later part would be refused for is refused before the first has run.
+    fn announce(&self, changes: &[&PlannedChange]) -> Result<()> {
+        let lasts = |arms: &[(String, ArmWords)]| Ok::<_, anyhow::Error>(Estimate::of(&self.planned(arms)?));
+        let first = lasts(&[arm(AS_IS, &[]), arm(ALL, changes)])?;
+        if changes.len() == 1 {
+            return Ok(());
+        }
+        let each = lasts(&each_left_out(changes))?;
+        let proof = lasts(&[arm(AS_IS, &[]), arm(ALL, changes), arm(PROPOSED, &changes[..1])])?;
+        printer::remark(&format!(
+            "plumb: all changes together: {first}. Where they help, each one's own part: {each}; and the proof of those that matter: {proof}"
+        ));
+        Ok(())
+    }
+
+    /// The plan of a trial of the arms, the first being the reference.
+    fn planned(&self, arms: &[(String, ArmWords)]) -> Result<Plan> {
         let (mut scenario, sources) = self.load.clone();
         scenario.arms = ArmsWords(arms.to_vec());
         if arms.len() == PROOF_ARMS && arms[0].0 == AS_IS {
             scenario.trial.get_or_insert_default().against = Some(Against::EachOther);
         }
-        let plan = planned(scenario, sources, self.judged, false)?;
+        planned(scenario, sources, self.judged, false)
+    }
+
+    /// Runs the arms.
+    fn trial(&self, name: &str, arms: &[(String, ArmWords)]) -> Result<RunDocument> {
+        let plan = self.planned(arms)?;
         let place = self.directory.join(name);
         let finished = plumb_session::run(plan, Some(&place), &stop::flag()?, &progress::watcher())?;
         crate::handed_over::write(&finished)?.say();
@@ -205,6 +204,16 @@ fn arm(name: &str, changes: &[&PlannedChange]) -> (String, ArmWords) {
         Some((planned.change.target.key.clone(), Scalar(after.clone())))
     };
     (name.to_owned(), ArmWords { host: changes.iter().filter_map(value).collect(), ..ArmWords::default() })
+}
+
+/// All changes, and all but one.
+fn each_left_out(changes: &[&PlannedChange]) -> Vec<(String, ArmWords)> {
+    let but = |left_out: &&PlannedChange| {
+        let others: Vec<&PlannedChange> =
+            changes.iter().copied().filter(|change| !is_same(change, left_out)).collect();
+        arm(&without(left_out), &others)
+    };
+    std::iter::once(arm(ALL, changes)).chain(changes.iter().map(but)).collect()
 }
 
 fn without(change: &PlannedChange) -> String {

@@ -1,7 +1,7 @@
 //! Changes of brokers and topics as commands of Kafka's own tool, with the way back.
 
+use super::InstallFile;
 use super::setting::{Kind, LeftOut, Written};
-use super::{Export, InstallFile};
 use crate::install::{comment, quoted};
 
 /// The value of a key that was never set.
@@ -19,15 +19,21 @@ give() { configs --entity-type "$1" --entity-name "$2" --add-config "$3=[$4]"; }
 take() { configs --entity-type "$1" --entity-name "$2" --delete-config "$3"; }
 "#;
 
-pub(super) fn files(export: &Export<'_>, left_out: &mut Vec<LeftOut>) -> Vec<InstallFile> {
-    let (apply, undo) = (lines(&export.apply, left_out), lines(&export.undo, left_out));
+/// What is set, and what has it as it was, each in its order.
+pub(super) struct Settings<'a> {
+    pub(super) apply: &'a [Written],
+    pub(super) undo: &'a [Written],
+}
+
+pub(super) fn files(settings: &Settings<'_>, left_out: &mut Vec<LeftOut>) -> Vec<InstallFile> {
+    let (apply, undo) = (lines(settings.apply, left_out), lines(settings.undo, left_out));
     if apply.is_empty() {
         return Vec::new();
     }
     let text = format!(
         "#!/bin/sh\n{}{HEAD}if [ \"$undo\" = yes ]; then\n{}    exit 0\nfi\n{}",
         comment(
-            "Usage: [COMMAND_CONFIG=client.properties] ./configs.sh BOOTSTRAP [undo]\nSets brokers and topics as the plan has them, or as they were when it was made."
+            "Usage: [COMMAND_CONFIG=client.properties] ./configs.sh BOOTSTRAP [undo]\nSets brokers and topics as planned or proven, or as they were before."
         ),
         undo.iter().map(|line| format!("    {line}\n")).collect::<String>(),
         apply.iter().map(|line| format!("{line}\n")).collect::<String>(),

@@ -193,9 +193,13 @@ fn changes_with_a_journal_are_made_and_put_back() {
     let host = Host::default();
     let place = tempfile::tempdir().unwrap();
     let places = Places { own: place.path().to_owned(), others: Vec::new() };
-    let mut journal =
-        Journal::open(&places, &host, JournalOwner::Trial { run: "r".into() }, jiff::Timestamp::now())
-            .unwrap();
+    let mut journal = Journal::open(
+        &places,
+        &host,
+        JournalOwner::Trial { run: "r".into(), bootstrap: None },
+        jiff::Timestamp::now(),
+    )
+    .unwrap();
     let settings = ["v0:channels", "v0:features"].map(setting);
     let reads = || settings.each_ref().map(|setting| setting.read(&host).unwrap());
     let before = reads();
