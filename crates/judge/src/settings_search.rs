@@ -16,6 +16,7 @@ use plumb_model::plan::{Plan, Properties, StepPlan};
 use plumb_model::settings_search::{
     PathFacts, Preset, SearchBlock, SearchDimension, SettingsSearch, SettingsSearchResult,
 };
+use std::cmp::Ordering;
 
 pub use report::{ALL, AS_IS, PROPOSED, Runs, promise, report, smallest, without};
 
@@ -205,7 +206,21 @@ pub fn front(blocks: &[SearchBlock]) -> Vec<usize> {
         let known = || less.iter().filter_map(|(a, b)| Some(((*a)?, (*b)?)));
         known().all(|(a, b)| a <= b) && known().any(|(a, b)| a < b)
     };
-    let candidates: Vec<usize> = (0..blocks.len()).filter(whole).collect();
+    // Of blocks of the same settings the middle one stands for them: the luckiest would flatter them.
+    let mut alike: Vec<(&Properties, Vec<usize>)> = Vec::new();
+    for at in (0..blocks.len()).filter(whole) {
+        match alike.iter_mut().find(|(settings, _)| **settings == blocks[at].settings) {
+            Some((_, same)) => same.push(at),
+            None => alike.push((&blocks[at].settings, vec![at])),
+        }
+    }
+    let middle = |(_, mut same): (&Properties, Vec<usize>)| {
+        same.sort_by(|a, b| {
+            latency(&blocks[*a]).partial_cmp(&latency(&blocks[*b])).unwrap_or(Ordering::Equal)
+        });
+        same.get(same.len() / 2).copied()
+    };
+    let candidates: Vec<usize> = alike.into_iter().filter_map(middle).collect();
     let is_front = |at: &usize| !candidates.iter().any(|other| dominates(&blocks[*other], &blocks[*at]));
     candidates.iter().copied().filter(is_front).collect()
 }

@@ -122,9 +122,10 @@ fn front(report: &SearchReport) -> Option<Section> {
             match () {
                 () if is_proven(report, block) => "proven",
                 () if block.settings.is_empty() => "what you have",
-                () => "one block",
+                () => "",
             }
             .to_owned(),
+            blocks_of(report, block).to_string(),
         ]
     };
     let rows: Vec<Vec<String>> = report.front.iter().map(row).collect();
@@ -134,9 +135,17 @@ fn front(report: &SearchReport) -> Option<Section> {
         Column::number("CPU / message"),
         Column::number("messages/s"),
         Column::text(""),
+        Column::number("blocks"),
     ];
-    let meaning = "blocks that no other is better than in latency, CPU time and rate together; single blocks are no result";
+    let meaning = "settings than which none are better in latency, CPU time and rate together, by the middle one of their blocks; no result";
     (rows.len() > 1).then(|| Section::table("The front", meaning, columns, rows))
+}
+
+/// The whole blocks of the same settings.
+fn blocks_of(report: &SearchReport, of: &SearchBlock) -> usize {
+    let is_alike =
+        |block: &&SearchBlock| block.settings == of.settings && !block.aborted && block.failed.is_none();
+    report.blocks.iter().filter(is_alike).count()
 }
 
 /// Latency against CPU time of every whole block.

@@ -80,8 +80,8 @@ fn the_space_has_no_setting_without_effect_on_the_path() {
 
 #[test]
 fn blocks_that_another_one_beats_in_everything_are_not_of_the_front() {
-    let block = |p99_ms: f64, cpu_us: f64| SearchBlock {
-        settings: Properties::new(),
+    let block = |linger: &str, p99_ms: f64, cpu_us: f64| SearchBlock {
+        settings: [("producer.linger.ms".to_owned(), linger.to_owned())].into(),
         purpose: BestPurpose::Explore,
         started_at: String::new(),
         objective: Some(p99_ms),
@@ -95,9 +95,18 @@ fn blocks_that_another_one_beats_in_everything_are_not_of_the_front() {
         p99_ns: Some(p99_ms * 1e6),
         cpu_per_message_us: Some(cpu_us),
     };
-    let aborted = SearchBlock { aborted: true, ..block(0.1, 0.1) };
+    let aborted = SearchBlock { aborted: true, ..block("e", 0.1, 0.1) };
     assert_eq!(
-        front(&[block(1.0, 9.0), block(2.0, 5.0), block(2.5, 6.0), block(9.0, 1.0), aborted]),
+        front(&[
+            block("a", 1.0, 9.0),
+            block("b", 2.0, 5.0),
+            block("c", 2.5, 6.0),
+            block("d", 9.0, 1.0),
+            aborted
+        ]),
         [0, 1, 3]
     );
+    // The lucky one of three equal settings is no better than the others.
+    let alike = [block("a", 1.0, 5.0), block("b", 3.0, 4.0), block("b", 0.5, 0.5), block("b", 4.0, 6.0)];
+    assert_eq!(front(&alike), [0, 1]);
 }

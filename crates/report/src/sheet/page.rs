@@ -54,9 +54,13 @@ pub(crate) struct Cell {
 }
 
 impl SheetPart {
-    /// The answer, and what it rests on.
+    /// The answer, its conclusion first, and what it rests on.
     pub(crate) fn of(sheet: &Sheet) -> Vec<Self> {
-        let sections = sheet.answer.iter().chain(&sheet.sections);
+        let (conclusion, others) = match sheet.answer.split_last() {
+            Some((conclusion, others)) => (Some(conclusion), others),
+            None => (None, &sheet.answer[..]),
+        };
+        let sections = conclusion.into_iter().chain(others).chain(&sheet.sections);
         sections.enumerate().map(|(index, section)| SheetPart::new(index, section)).collect()
     }
 

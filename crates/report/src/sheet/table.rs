@@ -127,9 +127,8 @@ impl Table {
                     lines.push(paint.tone(&joined(&names.cells[index], &cells, gap), row.tone));
                 }
                 Names::Above => {
-                    if !row.name.is_empty() {
-                        lines.push(paint.tone(&row.name, row.tone));
-                    }
+                    let name = wrapped(&row.name, width);
+                    lines.extend(name.iter().map(|line| paint.tone(line, row.tone)));
                     lines.push(paint.tone(&joined("", &cells, gap), row.tone));
                 }
             }
