@@ -8,6 +8,7 @@ mod architecture;
 mod bad_input;
 mod broker_metrics;
 mod client_statistics;
+mod clusters;
 mod compare;
 mod compat;
 mod devices;

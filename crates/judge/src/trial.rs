@@ -102,9 +102,12 @@ impl<'a> Trial<'a> {
         let arms: Vec<Arm> = plan.arms.iter().map(|of| arm(of.step, Some(of))).collect::<Option<Vec<_>>>()?;
         let again = arm(plan.again, None);
         let all: Vec<&Arm> = arms.iter().chain(&again).collect();
-        // Brokers of an arm's own are a lab's, on this host.
-        let own = all.iter().any(|arm| arm.setup.result.cluster.is_some());
-        let local = if own { Some(true) } else { document.environment.cluster.on_this_host };
+        let own = all.iter().filter_map(|arm| arm.setup.result.cluster.as_ref());
+        let shared = &document.environment.cluster;
+        let mut on_this_host = own.chain([shared]).map(|cluster| cluster.on_this_host);
+        let first = on_this_host.next().flatten();
+        // Clusters of which some are here and others are not have no rule in common.
+        let local = first.filter(|first| on_this_host.all(|other| other == Some(*first)));
         let rounds = rounds::rounds(Measured { arms: &all, local, looked_at: plan.until_decided });
         (!arms.is_empty()).then_some(Trial { document, plan, level: level(document), arms, again, rounds })
     }

@@ -5,6 +5,7 @@
 mod bootstrap;
 mod bounds;
 mod cluster;
+mod clusters;
 mod error;
 mod goal;
 mod large_values;
@@ -27,6 +28,7 @@ pub use error::ResolveError;
 use crate::plan::{ClusterPlan, Driver, Origin, Plan, Schedule, StepPlan};
 use crate::scenario::{Scenario, SetupWords};
 use crate::units::Nanos;
+use clusters::Clusters;
 use std::collections::BTreeMap;
 use trail::Trail;
 
@@ -36,7 +38,11 @@ pub type Sources = BTreeMap<String, Origin>;
 /// Resolves a scenario.
 pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveError> {
     let mut trail = Trail { sources, origins: BTreeMap::new() };
-    let mut cluster = cluster::cluster(scenario.cluster.as_ref(), &mut trail)?;
+    let clusters = Clusters::of(scenario, &trail)?;
+    let mut cluster = match &clusters {
+        Some(clusters) => clusters.base(&mut trail),
+        None => cluster::cluster(scenario.cluster.as_ref(), &mut trail)?,
+    };
     let said_where = scenario.topic.log_dir.is_some();
     let scenario = &log_dirs::on_each(scenario, &cluster);
     let lab = matches!(cluster, ClusterPlan::Lab { .. });
@@ -47,7 +53,10 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
     let arms = trial::setups(scenario, &trail)?;
     let is_trial = arms.is_some();
     let setups = arms.unwrap_or_else(|| written_setups(scenario));
-    let mut own_clusters = trial::clusters(scenario, &cluster, &mut trail)?;
+    let mut own_clusters = match &clusters {
+        Some(clusters) => clusters.own(scenario),
+        None => trial::clusters(scenario, &cluster, &mut trail)?,
+    };
     own_clusters.resize(setups.len(), None);
     sweep::refuse_too_many(scenario, &setups)?;
     let mut steps = Vec::new();
@@ -63,6 +72,9 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
                 false => step_name(scenario, setups.len(), &variant),
             };
             let driver = variant.driver.as_ref().map(|driver| driver.values()[0]);
+            if let Some(clusters) = clusters.as_ref().filter(|_| own_clusters[index].is_some()) {
+                clusters.note(index, steps.len(), &mut trail);
+            }
             let own_cluster = match &own_clusters[index] {
                 Some(own) => Some(own.clone()),
                 None => log_dirs_used::own_lab(&cluster, &variant, steps.len(), &mut trail),

@@ -18,7 +18,7 @@ pub use one_or_many::OneOrMany;
 pub use scalar::Scalar;
 pub use search::{SearchAllow, SearchWords};
 pub use size::SizeWords;
-pub use trial::{ArmLabWords, ArmWords, ArmsWords, MarginWords, TrialWords};
+pub use trial::{ArmClusterWords, ArmLabWords, ArmWords, ArmsWords, MarginWords, TrialWords};
 
 use crate::plan::{Driver, Keys, Mode, Payload, Purpose, Schedule};
 use crate::units::Nanos;
@@ -38,6 +38,9 @@ pub struct Scenario {
     pub seed: Option<u64>,
     /// `lab`, or the brokers to use.
     pub cluster: Option<ClusterWords>,
+    /// Instead of one cluster: several by name. Each setup or arm says which is its own.
+    #[serde(default)]
+    pub clusters: BTreeMap<String, ClusterWords>,
     /// The client that drives the path, for every setup that says nothing else.
     pub driver: Option<OneOrMany<Driver>>,
     /// Confidence level of every interval, such as 0.95.
@@ -76,6 +79,8 @@ pub struct Scenario {
 pub struct SetupWords {
     /// Its name.
     pub name: Option<String>,
+    /// Its cluster, one of `clusters`.
+    pub cluster: Option<String>,
     /// The client that drives it, over the scenario's.
     pub driver: Option<OneOrMany<Driver>>,
     /// Producer properties by librdkafka's names.

@@ -17,7 +17,7 @@ use crate::run_dir::{RunDir, RunDirError};
 use crate::watcher::{Event, Watcher};
 use hook::{Hook, Secrets};
 use plumb_load::LoadError;
-use plumb_load::librdkafka::connect::connect;
+use plumb_load::librdkafka::connect::{Cluster, connect};
 use plumb_model::change;
 use plumb_model::fault::{HasFault, chain};
 use plumb_model::plan::{ClusterPlan, Plan, Properties};
@@ -45,17 +45,24 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
         journal::check(&Places::here(), &host)?;
     }
     // Those of a cluster are checked once it can be asked.
-    check_settings(plan, &host, |setting| setting.target().owner == change::Owner::Host)
+    let all = arms(plan).map(|arm| arm.host.clone()).chain(searched(plan));
+    check_settings(all, &host, |setting| setting.target().owner == change::Owner::Host)
 }
 
 /// Refuses settings of the cluster that cannot be made there, before the first block.
-pub(super) fn check_cluster(plan: &Plan, bootstrap: &str, context: &RunContext) -> Result<()> {
-    let host = surroundings(plan, bootstrap, context)?;
-    check_settings(plan, &host, |setting| setting.target().owner != change::Owner::Host)
+pub(super) fn check_cluster(plan: &Plan, step: usize, cluster: &Cluster, context: &RunContext) -> Result<()> {
+    let host = surroundings(plan, cluster, context)?;
+    let of_step = arm(plan, step).map(|arm| arm.host.clone());
+    let wanted = of_step.into_iter().chain(searched(plan));
+    check_settings(wanted, &host, |setting| setting.target().owner != change::Owner::Host)
 }
 
-fn check_settings(plan: &Plan, host: &Host, is_checked: impl Fn(&Setting) -> bool) -> Result<()> {
-    for changes in arms(plan).map(|arm| arm.host.clone()).chain(searched(plan)) {
+fn check_settings(
+    all: impl Iterator<Item = Properties>,
+    host: &Host,
+    is_checked: impl Fn(&Setting) -> bool,
+) -> Result<()> {
+    for changes in all {
         let mut wanted = steps::in_order(&changes)?;
         wanted.retain(|wanted| is_checked(&wanted.setting));
         steps::check(host, &wanted)?;
@@ -64,12 +71,12 @@ fn check_settings(plan: &Plan, host: &Host, is_checked: impl Fn(&Setting) -> boo
 }
 
 /// This host, with the cluster where a plan changes settings of it.
-pub(super) fn surroundings(plan: &Plan, bootstrap: &str, context: &RunContext) -> Result<Host> {
+pub(super) fn surroundings(plan: &Plan, cluster: &Cluster, context: &RunContext) -> Result<Host> {
     let host = Host::default();
     Ok(match changes_cluster(plan) {
         false => host,
         true => {
-            let cluster = connect(bootstrap, &context.security, &context.stop)?;
+            let cluster = connect(&cluster.bootstrap, &cluster.properties, &context.stop)?;
             host.with_cluster(cluster_settings::of(cluster))
         }
     })
@@ -219,16 +226,17 @@ impl ArmChanges {
     pub(super) fn enter(
         arm: &ArmPlan,
         round: u32,
-        bootstrap: &str,
+        cluster: &Cluster,
         surroundings: &Surroundings<'_>,
         context: &RunContext,
     ) -> Result<Self> {
         let made = ArmChanges {
             journal: surroundings.journal.cloned(),
             host: surroundings.host.clone(),
-            secrets: Secrets::of(&context.security),
+            secrets: Secrets::of(&cluster.properties),
             watcher: Arc::clone(&context.watcher),
         };
+        let bootstrap = cluster.bootstrap.as_str();
         made.make(arm, round, bootstrap)?;
         if let Some(command) = &arm.before {
             let hook = Hook { when: "before", command, arm: &arm.name, pair: round + 1, bootstrap };

@@ -48,10 +48,10 @@ impl Run {
         conditions: Conditions,
     ) -> Result<()> {
         let (index, turn) = (planned.job.slot.index, planned.job.turn);
-        let bootstrap = &target.cluster.bootstrap;
-        let host = arm_changes::surroundings(plan, bootstrap, &self.context)?;
+        let cluster = &target.cluster;
+        let host = arm_changes::surroundings(plan, cluster, &self.context)?;
         let surroundings = Surroundings { host: &host, journal: self.journal.as_ref() };
-        let enter = |arm| ArmChanges::enter(arm, turn, bootstrap, &surroundings, &self.context);
+        let enter = |arm| ArmChanges::enter(arm, turn, cluster, &surroundings, &self.context);
         let changes =
             planned.arm.as_ref().or_else(|| arm_changes::arm(plan, index)).map(enter).transpose()?;
         let settings = arm_changes::host_settings(plan, &host);

@@ -2,13 +2,21 @@
 
 use plumb_load::librdkafka::java::{self, ClientConfig, ConfigError};
 use plumb_model::fault::{Fault, HasFault};
-use plumb_model::plan::{ClusterPlan, Plan};
+use plumb_model::plan::{ClusterPlan, Plan, StepPlan};
 use std::borrow::Cow;
 use thiserror::Error;
 
 /// The path of a plan's client properties file; none for a lab, and where the plan has none.
 pub(crate) fn path(plan: &Plan) -> Option<&str> {
     match &plan.cluster {
+        ClusterPlan::Brokers { config, .. } => config.as_deref(),
+        ClusterPlan::Lab { .. } => None,
+    }
+}
+
+/// The same of the cluster of one step.
+pub(crate) fn path_of_step<'p>(plan: &'p Plan, step: &'p StepPlan) -> Option<&'p str> {
+    match step.cluster.as_ref().unwrap_or(&plan.cluster) {
         ClusterPlan::Brokers { config, .. } => config.as_deref(),
         ClusterPlan::Lab { .. } => None,
     }

@@ -95,7 +95,8 @@ pub fn run(
 pub fn check(plan: &Plan) -> Result<ClientConfig> {
     let config = client_config::read(client_config::path(plan))?;
     for step in &plan.steps {
-        plumb_load::block::check(step, &config.properties)?;
+        let own = client_config::read(client_config::path_of_step(plan, step))?;
+        plumb_load::block::check(step, &own.properties)?;
     }
     target::check(plan)?;
     memory::check(plan)?;
@@ -195,7 +196,9 @@ impl Run {
         }
         let mut targets = Targets::ready(plan, &self.measured.record.document, &self.context)?;
         self.describe(plan, &mut targets);
-        arm_changes::check_cluster(plan, &targets.of(0).cluster.bootstrap, &self.context)?;
+        for step in 0..plan.steps.len() {
+            arm_changes::check_cluster(plan, step, &targets.of(step).cluster, &self.context)?;
+        }
         let part = self.part();
         targets.settle(plan, &part, &self.context)?;
         self.run_blocks(plan, &part, &mut targets)?;

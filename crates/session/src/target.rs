@@ -1,5 +1,6 @@
 //! The path under test, made ready: a lab or the user's brokers, and the topics of the steps.
 
+use crate::client_config;
 use crate::context::RunContext;
 use crate::error::Result;
 use crate::watcher::Event;
@@ -47,12 +48,14 @@ impl Target {
     /// Starts the lab or connects to the brokers.
     pub(super) fn ready(plan: &ClusterPlan, run_id: &str, context: &RunContext) -> Result<Self> {
         let (lab, bootstrap, properties, metrics) = match plan {
-            ClusterPlan::Brokers { bootstrap, metrics, .. } => {
+            ClusterPlan::Brokers { bootstrap, metrics, config } => {
+                // Each cluster has a login of its own.
+                let properties = client_config::read(config.as_deref())?.properties;
                 let metrics = BrokerMetrics::of_brokers(metrics.clone())?;
                 for url in &metrics.urls {
                     metrics.read(url, metrics::TIMEOUT)?;
                 }
-                (None, bootstrap.clone(), context.security.clone(), metrics)
+                (None, bootstrap.clone(), properties, metrics)
             }
             ClusterPlan::Lab { .. } => {
                 let lab = LabCluster::start(&lab_options(plan, context)?)?;

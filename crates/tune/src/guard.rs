@@ -111,11 +111,12 @@ pub fn reaches(peer: &str) -> bool {
 }
 
 impl Guard {
-    /// Watches until the changes are kept or put back.
+    /// Watches until the changes are kept or put back. `seen` is called once all of them are made and known here: from then on they come back
+    /// whatever becomes of the journal.
     ///
     /// # Errors
     /// Where the journal cannot be read or written any more.
-    pub fn watch(&self, host: &Host) -> Result<WatchEnd, JournalError> {
+    pub fn watch(&self, host: &Host, mut seen: impl FnMut()) -> Result<WatchEnd, JournalError> {
         let path = self.places.file(&self.id)?;
         let mut deadline: Option<Instant> = None;
         let mut failures = 0;
@@ -125,11 +126,11 @@ impl Guard {
         let mut kept = journal::Kept::open(&path)?;
         let mut moved = Instant::now();
         loop {
-            let state = match journal::read(&path) {
-                Ok(state) => state,
-                // Who takes the journal away takes away the way back, which is known here.
-                Err(_) => {
-                    let known = kept.state().unwrap_or(known);
+            let state = match journal::read(&path).ok().filter(|state| !state.is_cut(&known)) {
+                Some(state) => state,
+                // Who takes the journal away, or cuts it, takes away the way back, which is known here.
+                None => {
+                    let known = kept.state().filter(|state| !state.is_cut(&known)).unwrap_or(known);
                     if is_decided(&known) {
                         return Ok(WatchEnd::Settled);
                     }
@@ -147,8 +148,9 @@ impl Guard {
             if is_decided(&state) {
                 return Ok(WatchEnd::Settled);
             }
-            if state.applied.is_some() {
-                deadline = deadline.or_else(|| Some(Instant::now() + self.within));
+            if state.applied.is_some() && deadline.is_none() {
+                deadline = Some(Instant::now() + self.within);
+                seen();
             }
             if let Some(peer) = &self.peer
                 && asked.elapsed() >= ASK_EVERY
@@ -200,13 +202,23 @@ impl Guard {
 
     /// Puts the changes back; none where somebody else has the journal now, or has put them back or kept them meanwhile.
     fn put_back(&self, host: &Host, cause: Cause) -> Result<Option<WatchEnd>, JournalError> {
+        let is_for_others =
+            |state: &JournalState| is_decided(state) || (cause == Cause::ApplierEnded) == state.applied.is_some();
         let mut journal = match Journal::reopen(&self.places, &self.id) {
             Err(JournalError::Busy { .. }) => return Ok(None),
+            // It cannot be written, as on a file system that is read-only by now: the host must not stay changed for that.
+            Err(JournalError::Write { .. }) => {
+                let state = journal::read(&self.places.file(&self.id)?)?;
+                if is_for_others(&state) {
+                    return Ok(None);
+                }
+                let reverted = revert_without_journal(host, &state);
+                self.note_later(cause, &reverted);
+                return Ok(Some(WatchEnd::Reverted { cause, reverted }));
+            }
             journal => journal?,
         };
-        let state = journal.state();
-        let is_made = state.applied.is_some();
-        if is_decided(state) || (cause == Cause::ApplierEnded) == is_made {
+        if is_for_others(journal.state()) {
             return Ok(None);
         }
         let Tried { reverted, written } = try_all(host, &mut journal, cause);

@@ -74,6 +74,11 @@ impl Host {
 }
 
 impl Host {
+    /// The list of processes that this one is in, by the kernel's number for it.
+    pub(crate) fn process_namespace(&self) -> Option<String> {
+        self.root.link("/proc/self/ns/pid")
+    }
+
     /// The network namespace whose settings are read and written, by the kernel's number for it.
     pub(crate) fn network_namespace(&self) -> Option<String> {
         self.root.link("/proc/self/ns/net")

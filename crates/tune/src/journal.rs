@@ -63,6 +63,7 @@ impl Journal {
             opened: now,
             boot_id: host.boot_id(),
             network: host.network_namespace(),
+            processes: host.process_namespace(),
             owner,
         };
         let state = JournalState::of(opened.clone());

@@ -31,6 +31,13 @@ impl Reverted {
         self.steps.iter().filter(|step| !matches!(step.outcome, Restored::Restored | Restored::Unchanged))
     }
 
+    /// What was left when changes were put back earlier: nothing more is to be done about it, and it is not as it was.
+    pub fn left_before(state: &JournalState) -> Self {
+        let steps = state.steps.iter().filter_map(|step| Some(RevertedStep::of(step, step.restored.clone()?)));
+        let is_left = |step: &RevertedStep| !matches!(step.outcome, Restored::Restored | Restored::Unchanged);
+        Reverted { steps: steps.filter(is_left).collect() }
+    }
+
     /// In words: `all 3 changes before it were put back`.
     pub fn words(&self) -> String {
         let left: Vec<&str> = self.left().map(|step| step.setting.as_str()).collect();
@@ -112,8 +119,8 @@ fn end(journal: &mut Journal) -> Result<(), JournalError> {
     if is_left { Ok(()) } else { journal.append(Record::Reverted { at: Timestamp::now() }) }
 }
 
-/// Puts back what a journal said before it was lost.
-pub(crate) fn revert_without_journal(host: &Host, state: &JournalState) -> Reverted {
+/// Puts back what a journal says without writing that down: it is lost, or cannot be written.
+pub fn revert_without_journal(host: &Host, state: &JournalState) -> Reverted {
     let started_anew = state.started_anew(host);
     let restored = |step| RevertedStep::of(step, steps::restore(host, step, started_anew));
     let steps = state.outstanding().rev().map(restored);

@@ -59,7 +59,12 @@ pub(super) fn read_plan(path: &Path) -> Result<TunePlan> {
     let text = fs_err::read_to_string(path).map_err(|error| {
         UsageError::new(format!("cannot read the plan: {error}"), "plumb tune plan --out FILE makes one")
     })?;
-    let plan: TunePlan = crate::result_dir::parse(path, &text)?;
+    let plan: TunePlan = serde_json::from_str(&text).map_err(|error| {
+        UsageError::new(
+            format!("{} is no plan of plumb tune: {error}", path.display()),
+            "plumb tune plan --out FILE makes one",
+        )
+    })?;
     if plan.schema_version > plumb_model::check::SCHEMA_VERSION {
         return Err(RunDirError::Newer { path: path.to_owned(), got: plan.schema_version.into() }.into());
     }

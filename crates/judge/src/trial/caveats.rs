@@ -9,7 +9,7 @@ use plumb_model::document::{BlockResult, RunState};
 use plumb_model::facts::Limit;
 use plumb_model::figure::{self, counted, decimals, p_value, percent, whole};
 use plumb_model::finding::{Finding, Severity, Validity};
-use plumb_model::plan::ClusterPlan;
+use plumb_model::plan::{ClusterPlan, StepPlan};
 use plumb_model::prose::{list, quoted, sentence};
 use plumb_model::trial::MetricRole;
 use plumb_model::verdict::Verdict;
@@ -49,6 +49,7 @@ pub(super) fn findings(
     all.extend(said(&rows::SINGLE_START, single_start(trial)));
     all.extend(said(&rows::LITTLE_MEMORY, little_memory(trial)));
     all.extend(said(&rows::OTHER_BROKER, other_broker(trial)));
+    all.extend(said(&rows::OTHER_BROKER, other_cluster(trial)));
     all.extend(said(&rows::WARM_UP_CUT, cut_as_warm_up(trial)));
     let told = validity.reasons.iter().filter(|reason| reason.severity > Severity::Note);
     all.extend(told.cloned());
@@ -264,7 +265,8 @@ fn excluded(trial: &Trial) -> Option<String> {
 
 /// Arms with brokers of their own that were started once.
 fn single_start(trial: &Trial) -> Option<String> {
-    let own = trial.document.plan.steps.iter().any(|step| step.cluster.is_some());
+    let is_lab = |step: &StepPlan| matches!(step.cluster, Some(ClusterPlan::Lab { .. }));
+    let own = trial.document.plan.steps.iter().any(is_lab);
     let starts =
         trial.arms.iter().flat_map(|arm| arm.blocks.values()).map(|block| block.broker_start).max()?;
     (own && starts == 0).then(|| {
@@ -303,6 +305,31 @@ fn other_broker(trial: &Trial) -> Vec<String> {
         )
     };
     arms.iter().filter(elsewhere).map(said).collect()
+}
+
+/// Arms on clusters that were there, each its own, which differ in all that makes a cluster.
+fn other_cluster(trial: &Trial) -> Option<String> {
+    let cluster_of = |arm: &Arm| {
+        let own = trial.document.plan.steps.get(arm.plan?.step)?.cluster.clone();
+        Some(own.unwrap_or_else(|| trial.document.plan.cluster.clone()))
+    };
+    let reference = cluster_of(trial.arms.first()?)?;
+    let is_elsewhere = |arm: &&Arm| {
+        cluster_of(arm).is_some_and(|cluster| {
+            cluster != reference
+                && [&cluster, &reference].iter().any(|cluster| matches!(cluster, ClusterPlan::Brokers { .. }))
+        })
+    };
+    let others: Vec<String> = trial.arms.iter().filter(is_elsewhere).map(|arm| quoted(arm.name)).collect();
+    let (verb, their) = if others.len() == 1 { ("is", "its") } else { ("are", "their") };
+    (!others.is_empty()).then(|| {
+        format!(
+            "{} {verb} on {their} own cluster: whatever differs between it and that of {} is part of what is shown (hosts, network, version, \
+             settings, what else they serve), and another day they may differ otherwise",
+            list(&others),
+            quoted(trial.arms[0].name)
+        )
+    })
 }
 
 /// A sentence about the figures that still hold a warm-up that was cut: it is taken out of blocks, not of figures over a whole

@@ -9,7 +9,7 @@ mod primary;
 use super::sweep::{Variant, Written};
 use super::{ResolveError, Trail};
 use crate::plan::{ClusterPlan, Length, LoadPlan, Origin, Plan, StepPlan};
-use crate::scenario::{ArmLabWords, ArmWords, Scenario, TrialWords};
+use crate::scenario::{ArmClusterWords, ArmLabWords, ArmWords, Scenario, TrialWords};
 use crate::trial::{Against, ArmPlan, TrialPlan};
 use crate::units::Nanos;
 use crate::verdict::Verdict;
@@ -100,7 +100,7 @@ pub(super) fn clusters(
 ) -> Result<Vec<Option<ClusterPlan>>, ResolveError> {
     let mut own = Vec::new();
     for (name, words) in &scenario.arms.0 {
-        let Some(lab) = &words.cluster else {
+        let Some(ArmClusterWords::Lab(lab)) = &words.cluster else {
             own.push(None);
             continue;
         };
@@ -259,8 +259,10 @@ fn restart_every(
     trail: &mut Trail,
 ) -> Result<u32, ResolveError> {
     let Rounds { pairs, until_decided } = rounds;
-    let differ = steps.iter().any(|step| step.cluster.is_some());
-    let lab = matches!(cluster, ClusterPlan::Lab { .. });
+    let is_lab = |cluster: &ClusterPlan| matches!(cluster, ClusterPlan::Lab { .. });
+    let own = || steps.iter().filter_map(|step| step.cluster.as_ref());
+    let lab = is_lab(cluster) && own().all(is_lab);
+    let differ = lab && own().next().is_some();
     if words.restart_every.is_some_and(|every| every > 0) && !lab {
         return Err(ResolveError::Conflict {
             place: trail.source_place("trial.restart_every"),

@@ -8,6 +8,7 @@ use crate::plan::{Driver, InterBroker};
 use crate::trial::Against;
 use crate::verdict::Verdict;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
@@ -37,8 +38,8 @@ pub struct ArmWords {
     /// Topic of this arm, over the scenario's.
     #[serde(default)]
     pub topic: TopicWords,
-    /// The settings of this arm's brokers that differ from the scenario's lab: the arm gets a lab of its own.
-    pub cluster: Option<ArmLabWords>,
+    /// One of `clusters`; or the settings of this arm's brokers that differ from the scenario's lab: the arm gets a lab of its own.
+    pub cluster: Option<ArmClusterWords>,
     /// A shell command before each of its blocks.
     pub before: Option<String>,
     /// A shell command after each of its blocks, however they end.
@@ -47,6 +48,44 @@ pub struct ArmWords {
     /// (`broker:1:num.io.threads`).
     #[serde(default)]
     pub host: BTreeMap<String, Scalar>,
+}
+
+/// An arm's cluster: one of several by its name, or a lab of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ArmClusterWords {
+    /// One of the scenario's `clusters`.
+    Named(String),
+    /// A lab, as far as it differs from the scenario's.
+    Lab(ArmLabWords),
+}
+
+impl<'de> Deserialize<'de> for ArmClusterWords {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = ArmClusterWords;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of one of `clusters`, or what differs in the arm's lab: {heap: 1g}")
+            }
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<ArmClusterWords, E> {
+                Ok(ArmClusterWords::Named(name.to_owned()))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ArmClusterWords, A::Error> {
+                ArmLabWords::deserialize(MapAccessDeserializer::new(map)).map(ArmClusterWords::Lab)
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+impl JsonSchema for ArmClusterWords {
+    fn schema_name() -> Cow<'static, str> {
+        "ArmClusterWords".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let lab = generator.subschema_for::<ArmLabWords>();
+        schemars::json_schema!({ "anyOf": [{ "type": "string" }, lab] })
+    }
 }
 
 /// An arm's lab, as far as it differs from the scenario's.
@@ -98,6 +137,10 @@ impl ArmWords {
     pub(crate) fn setup(&self, name: &str) -> SetupWords {
         SetupWords {
             name: Some(name.to_owned()),
+            cluster: match &self.cluster {
+                Some(ArmClusterWords::Named(name)) => Some(name.clone()),
+                Some(ArmClusterWords::Lab(_)) | None => None,
+            },
             driver: self.driver.clone(),
             producer: self.producer.clone(),
             consumer: self.consumer.clone(),

@@ -96,7 +96,7 @@ fn answer(plan: &TunePlan, asked: Asked<'_>) -> Vec<String> {
     if plan.changes.is_empty() {
         let why = match asked.is_watched {
             true => "no setting is shown to hurt here and now",
-            false => "what was asked for is so already, and no counter was watched",
+            false => "no setting that was asked for is otherwise, and no counter was watched",
         };
         return vec![format!("Nothing is to be changed: {why}.")];
     }
@@ -107,11 +107,15 @@ fn answer(plan: &TunePlan, asked: Asked<'_>) -> Vec<String> {
                 .to_owned(),
         ];
     };
-    words.push(format!("plumb tune apply {file} --confirm-within 60s makes these changes and puts them back unless they are confirmed."));
+    let cuts_off = plan.changes.iter().any(|planned| planned.risk == Risk::LockOut);
+    let force = if cuts_off { " --force" } else { "" };
+    words.push(format!("plumb tune apply {file} --confirm-within 60s{force} makes these changes and puts them back unless they are confirmed."));
     words.push(format!("plumb tune export {file} --out DIR writes files that make them last."));
-    let flaps = plan.changes.iter().filter(|planned| planned.risk >= Risk::LinkFlap).count();
-    if flaps > 0 {
+    if plan.changes.iter().any(|planned| planned.risk == Risk::LinkFlap) {
         words.push("A link may go down for a moment: see the risks above.".to_owned());
+    }
+    if cuts_off {
+        words.push("Some of them can make this host unreachable or lose data: without --force they are refused.".to_owned());
     }
     words
 }

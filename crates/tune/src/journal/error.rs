@@ -90,6 +90,10 @@ impl HasFault for JournalError {
                 JournalOwner::Plan { .. } if left.reverting.is_some() => {
                     format!("plumb tune revert {} tries again what could not be put back", left.opened.id)
                 }
+                // Half of a plan is nothing to keep.
+                JournalOwner::Plan { .. } if left.applied.is_none() => {
+                    format!("plumb tune revert {} puts them back", left.opened.id)
+                }
                 JournalOwner::Plan { .. } => format!(
                     "plumb tune confirm {id} keeps them, plumb tune revert {id} puts them back",
                     id = left.opened.id

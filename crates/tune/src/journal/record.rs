@@ -94,6 +94,9 @@ pub struct Opened {
     /// The network namespace whose settings are changed.
     #[serde(default)]
     pub network: Option<String>,
+    /// The list of processes in which it was opened, likewise; none in journals that did not know it.
+    #[serde(default)]
+    pub processes: Option<String>,
     /// Who changes the host.
     pub owner: JournalOwner,
 }

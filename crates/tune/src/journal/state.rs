@@ -134,6 +134,16 @@ impl JournalState {
         self.outstanding().any(is_here)
     }
 
+    /// True if less is written than was before: records are only added, so somebody cut it.
+    pub(crate) fn is_cut(&self, before: &JournalState) -> bool {
+        self.whole_bytes < before.whole_bytes
+    }
+
+    /// True if the process that watches over it belongs to another list of processes than this one, where its number means nothing.
+    pub fn is_guarded_elsewhere(&self, host: &Host) -> bool {
+        self.opened.processes.is_some() && self.opened.processes != host.process_namespace()
+    }
+
     /// True if the kernel was started anew since.
     pub fn started_anew(&self, host: &Host) -> bool {
         self.opened.boot_id.is_some() && self.opened.boot_id != host.boot_id()

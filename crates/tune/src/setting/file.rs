@@ -41,7 +41,16 @@ impl KernelFile {
             path.contains("/net/") && of_interface.iter().any(|file| path.ends_with(&format!("/{file}")));
         interface
             || path.ends_with("/queue/write_cache")
-            || ["/disable_ipv6", "/ip_forward", "/forwarding", "/rp_filter", "/arp_ignore", "/arp_announce"]
+            || [
+                "/disable_ipv6",
+                "/ip_forward",
+                "/forwarding",
+                "/rp_filter",
+                "/arp_ignore",
+                "/arp_announce",
+                "/ip_default_ttl",
+                "/hop_limit",
+            ]
                 .iter()
                 .any(|file| path.ends_with(file))
     }
@@ -71,8 +80,8 @@ impl KernelFile {
 
     /// The reason why a value takes away what another one does not bring back.
     pub(super) fn loses(&self, value: &str) -> Option<&'static str> {
-        let is_mtu = self.path.starts_with("/sys/class/net") && self.path.ends_with("mtu");
-        let is_below_ipv6 = value.trim().parse().is_ok_and(|bytes: u64| bytes < IPV6_MTU_MIN);
+        let is_mtu = self.path.to_string_lossy().contains("/net/") && self.path.ends_with("mtu");
+        let is_below_ipv6 = number(value.trim()).is_some_and(|bytes| bytes < IPV6_MTU_MIN);
         (is_mtu && is_below_ipv6).then_some(
             "below 1,280 bytes the kernel takes the interface's IPv6 addresses and routes away for good",
         )
@@ -163,6 +172,16 @@ impl KernelFile {
 
     fn permission(&self, name: &str, source: io::Error) -> SettingError {
         SettingError::Permission { name: name.to_owned(), path: self.path.clone(), source }
+    }
+}
+
+/// A number as the kernel reads it: `0x10` and `010` are 16 and 8.
+fn number(text: &str) -> Option<u64> {
+    let radix = |digits: &str, radix| u64::from_str_radix(digits, radix).ok();
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => radix(digits, 16),
+        None if text.len() > 1 && text.starts_with('0') => radix(text, 8),
+        None => text.parse().ok(),
     }
 }
 

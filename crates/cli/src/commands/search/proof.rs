@@ -8,7 +8,9 @@ use plumb_judge::trial::{Unit, comparisons, deciding_level};
 use plumb_model::plan::{ClusterPlan, Plan, Properties};
 use plumb_model::property::usual_name;
 use plumb_model::resolve::{Sources, resolve};
-use plumb_model::scenario::{ArmWords, ArmsWords, LoadWords, OneOrMany, RateWords, Scalar, SetupWords};
+use plumb_model::scenario::{
+    ArmClusterWords, ArmWords, ArmsWords, LoadWords, OneOrMany, RateWords, Scalar, SetupWords,
+};
 use plumb_model::settings_search::of_owner;
 use plumb_model::trial::Against;
 use plumb_model::tunable::Owner;
@@ -107,6 +109,7 @@ impl Proof<'_> {
             let load = LoadWords { rate: None, count: None, duration: None, ..arm.load };
             SetupWords {
                 name: Some(name.to_owned()),
+                cluster: first.cluster.clone(),
                 driver: arm.driver,
                 producer: arm.producer,
                 consumer: arm.consumer,
@@ -236,6 +239,7 @@ fn arm(setup: &SetupWords, settings: &Properties) -> ArmWords {
         consumer: setup.consumer.clone(),
         load: setup.load.clone(),
         topic: setup.topic.clone(),
+        cluster: setup.cluster.clone().map(ArmClusterWords::Named),
         ..ArmWords::default()
     };
     for (owner, properties) in [

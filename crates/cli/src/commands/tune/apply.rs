@@ -18,7 +18,7 @@ use plumb_tune::journal::{self, Journal, JournalOwner, JournalState, Places, Rec
 use rustix::process::getppid;
 use serde::Serialize;
 use std::io::{BufRead, BufReader, IsTerminal};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -71,11 +71,14 @@ pub(super) fn apply(arguments: &ApplyArgs) -> Result<End> {
         bootstrap: plan.bootstrap.clone(),
     };
     let mut journal = Journal::open(&places, &host, owner, jiff::Timestamp::now())?;
+    let mut guard = None;
     if arguments.confirm_within.is_some() {
-        let guard = start_guard(journal.id(), &host, &plan, arguments)
+        let started = start_guard(journal.id(), &host, &plan, arguments)
             .context("cannot start the guard; nothing was changed");
-        let ProcessStart { pid, start } = guard.inspect_err(|_| journal.forget())?;
+        let started = started.inspect_err(|_| journal.forget())?;
+        let ProcessStart { pid, start } = started.process;
         journal.append(Record::Guarded { pid, start })?;
+        guard = Some(started);
     }
     let mut progress = Steps { stop: stop::flag()? };
     let applied = apply::apply(&host, &mut journal, &changes, &mut progress);
@@ -87,9 +90,13 @@ pub(super) fn apply(arguments: &ApplyArgs) -> Result<End> {
         }
         Err(error) => return Err(error.into()),
     }
-    show(journal.state(), arguments)?;
-    let skipped = journal.state().steps.iter().any(|step| step.skipped.is_some());
-    Ok(if skipped { End::Found } else { End::Done })
+    let state = journal.state().clone();
+    // It looks into the journal, which is this program's until now.
+    drop(journal);
+    let is_unguarded = guard.is_some_and(|guard| !guard.holds());
+    show(&state, arguments, is_unguarded)?;
+    let skipped = state.steps.iter().any(|step| step.skipped.is_some());
+    Ok(if skipped || is_unguarded { End::Found } else { End::Done })
 }
 
 /// A plan's ways back are this host's alone.
@@ -120,8 +127,22 @@ impl Progress for Steps {
     }
 }
 
-/// Starts the guard and waits until it watches. Its number.
-fn start_guard(id: &str, host: &Host, plan: &TunePlan, arguments: &ApplyArgs) -> Result<ProcessStart> {
+/// The process that watches over the changes, and what it says.
+struct StartedGuard {
+    process: ProcessStart,
+    said: BufReader<ChildStdout>,
+}
+
+impl StartedGuard {
+    /// Waits until it knows all changes; false if it ended before.
+    fn holds(mut self) -> bool {
+        let mut line = String::new();
+        self.said.read_line(&mut line).is_ok() && line.trim() == super::guard::HOLDS
+    }
+}
+
+/// Starts the guard and waits until it watches.
+fn start_guard(id: &str, host: &Host, plan: &TunePlan, arguments: &ApplyArgs) -> Result<StartedGuard> {
     let within = arguments.confirm_within.map_or(0, |within| within.0);
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["tune", "guard", id, "--within", &format!("{within}ns")]);
@@ -141,11 +162,13 @@ fn start_guard(id: &str, host: &Host, plan: &TunePlan, arguments: &ApplyArgs) ->
     let mut guard: Child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let mut line = String::new();
-    if let Some(said) = guard.stdout.take() {
-        BufReader::new(said).read_line(&mut line)?;
-    }
+    let mut said = BufReader::new(guard.stdout.take().context("it has no output")?);
+    said.read_line(&mut line)?;
     match line.trim() == super::guard::WATCHING {
-        true => ProcessStart::of(host, guard.id()).context("it ended at once"),
+        true => {
+            let process = ProcessStart::of(host, guard.id()).context("it ended at once")?;
+            Ok(StartedGuard { process, said })
+        }
         false => {
             let status = guard.wait()?;
             anyhow::bail!("it ended with {status}")
@@ -165,6 +188,8 @@ fn session(host: &Host) -> Option<ProcessStart> {
 struct Applied<'a> {
     journal_id: Option<&'a str>,
     confirm_within_s: Option<u64>,
+    /// True if the guard ended, so that nothing comes back by itself.
+    guard_is_gone: bool,
     changes: Vec<Made<'a>>,
 }
 
@@ -180,7 +205,7 @@ struct Made<'a> {
 
 impl Applied<'_> {
     fn nothing() -> Self {
-        Applied { journal_id: None, confirm_within_s: None, changes: Vec::new() }
+        Applied { journal_id: None, confirm_within_s: None, guard_is_gone: false, changes: Vec::new() }
     }
 }
 
@@ -198,7 +223,7 @@ fn lasting(changes: &[Made<'_>]) -> &'static str {
     }
 }
 
-fn show(state: &JournalState, arguments: &ApplyArgs) -> Result<()> {
+fn show(state: &JournalState, arguments: &ApplyArgs, is_unguarded: bool) -> Result<()> {
     let id = state.opened.id.as_str();
     let confirm_within_s = match &state.opened.owner {
         JournalOwner::Plan { confirm_within_s, .. } => *confirm_within_s,
@@ -217,7 +242,7 @@ fn show(state: &JournalState, arguments: &ApplyArgs) -> Result<()> {
         })
         .collect();
     if arguments.output == ResultOutput::Json {
-        printer::out(&json(&Applied { journal_id: Some(id), confirm_within_s, changes })?);
+        printer::out(&json(&Applied { journal_id: Some(id), confirm_within_s, guard_is_gone: is_unguarded, changes })?);
         return Ok(());
     }
     let made = changes.iter().filter(|change| change.skipped.is_none()).count();
@@ -240,6 +265,9 @@ fn show(state: &JournalState, arguments: &ApplyArgs) -> Result<()> {
         }
     }
     text += &match arguments.confirm_within {
+        Some(_) if is_unguarded => {
+            format!("The guard has ended, so nothing comes back by itself. Put all back: plumb tune revert {id}\n")
+        }
         Some(within) => format!(
             "All is put back in {} unless you keep it: plumb tune confirm {id}\n",
             time(within.0 as f64)

@@ -7,12 +7,16 @@ use anyhow::{Context, Result};
 use plumb_tune::guard::{Guard, ProcessStart};
 use plumb_tune::journal::Places;
 use signal_hook::consts::SIGHUP;
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// The line by which it says that it watches.
 pub(super) const WATCHING: &str = "watching";
+
+/// The line by which it says that it knows all changes.
+pub(super) const HOLDS: &str = "holds";
 
 pub(super) fn guard(arguments: &GuardArgs) -> Result<End> {
     // A session of its own, so that the terminal's end is not its own; and a signal that comes all the same is not heard.
@@ -33,6 +37,7 @@ pub(super) fn guard(arguments: &GuardArgs) -> Result<End> {
         peer: arguments.peer.clone(),
     };
     printer::out(&format!("{WATCHING}\n"));
-    guard.watch(&host)?;
+    // Whoever applies them may be gone by then.
+    guard.watch(&host, || drop(writeln!(std::io::stdout(), "{HOLDS}")))?;
     Ok(End::Done)
 }

@@ -63,12 +63,21 @@ pub(super) fn revert(arguments: &RevertArgs) -> Result<End> {
         }
     };
     refuse_changed_later(&places, &id)?;
-    let mut journal = Journal::reopen(&places, &id)?;
-    if journal.state().is_of_another_network(&Host::default()) {
-        let network = journal.state().opened.network.clone().unwrap_or_default();
+    let (mut journal, unwritten) = match Journal::reopen(&places, &id) {
+        Ok(journal) => (Some(journal), None),
+        // The host must not stay changed because its journal cannot be written.
+        Err(error @ JournalError::Write { .. }) => (None, Some(error)),
+        Err(error) => return Err(error.into()),
+    };
+    let before = match &journal {
+        Some(journal) => journal.state().clone(),
+        None => journal::read(&places.file(&id)?)?,
+    };
+    if before.is_of_another_network(&Host::default()) {
+        let network = before.opened.network.clone().unwrap_or_default();
         return Err(JournalError::OtherNetwork { id, network }.into());
     }
-    let host = match &journal.state().opened.owner {
+    let host = match &before.opened.owner {
         JournalOwner::Plan { bootstrap, .. } | JournalOwner::Trial { bootstrap: bootstrap @ Some(_), .. } => {
             super::host(bootstrap.as_deref(), arguments.config.as_deref())?
         }
@@ -76,13 +85,25 @@ pub(super) fn revert(arguments: &RevertArgs) -> Result<End> {
             Host::default().with_cluster(plumb_session::ended_lab())
         }
     };
-    let reverted = plumb_tune::revert::revert(&host, &mut journal, Cause::Asked)?;
-    let command = journal.state().command.clone();
+    let mut reverted = match &mut journal {
+        Some(journal) => plumb_tune::revert::revert(&host, journal, Cause::Asked)?,
+        None => plumb_tune::revert::revert_without_journal(&host, &before),
+    };
+    if reverted.steps.is_empty() {
+        // What was left the last time is still not as it was.
+        reverted = Reverted::left_before(&before);
+    }
     printer::out(&match arguments.journal.output {
         ResultOutput::Json => json(&RevertedDocument::of(&id, &reverted))?,
         ResultOutput::Text => words(&id, &reverted),
     });
-    if let Some(command) = command {
+    if let Some(error) = unwritten {
+        printer::note(&format!(
+            "warning: {}, so `plumb tune status` goes on showing these changes",
+            plumb_model::fault::chain(&error).join(": ")
+        ));
+    }
+    if let Some(command) = before.command {
         printer::note(&format!(
             "warning: the command after a block of arm {:?} was perhaps not run: plumb trial run --resume runs it",
             command.arm
@@ -171,13 +192,25 @@ fn words(id: &str, reverted: &Reverted) -> String {
             }
         };
     }
+    let lost = reverted.steps.iter().filter(|step| takes_addresses_away(&step.setting));
+    for step in lost {
+        text += &format!(
+            "{}: what the kernel took away with it (IPv6 addresses, routes) is not back: set it anew\n",
+            step.setting
+        );
+    }
     let left = reverted.left().count();
     text += &match left {
-        0 => format!("All that {id} changed is as it was.\n"),
+        0 => format!("Every setting that {id} changed is as it was.\n"),
         1 => format!("One setting that {id} changed is not as it was: see above.\n"),
         left => format!("{left} settings that {id} changed are not as they were: see above.\n"),
     };
     text
+}
+
+/// True of an interface's flags: a link that goes down takes its addresses and routes with it.
+fn takes_addresses_away(setting: &str) -> bool {
+    setting.contains("/net/") && setting.ends_with("/flags")
 }
 
 /// Why a setting is not as it was before; none where it is.
@@ -217,6 +250,8 @@ struct Listed {
     state: &'static str,
     guard: Option<u32>,
     guard_is_gone: bool,
+    /// True if it was started in another PID namespace, so that it cannot be seen from here.
+    guard_is_elsewhere: bool,
     started_anew_since: bool,
     changes: Vec<ListedChange>,
 }
@@ -284,9 +319,12 @@ fn list(state: &JournalState, host: &Host, places: &Places) -> Listed {
         state: state_words(state, places),
         guard: state
             .guard
-            .filter(|guard| is_unconfirmed(state) && guard.is_there(host))
+            .filter(|guard| is_unconfirmed(state) && !state.is_guarded_elsewhere(host) && guard.is_there(host))
             .map(|guard| guard.pid),
-        guard_is_gone: is_unconfirmed(state) && state.guard.is_some_and(|guard| !guard.is_there(host)),
+        guard_is_gone: is_unconfirmed(state)
+            && !state.is_guarded_elsewhere(host)
+            && state.guard.is_some_and(|guard| !guard.is_there(host)),
+        guard_is_elsewhere: is_unconfirmed(state) && state.is_guarded_elsewhere(host),
         started_anew_since: state.started_anew(host),
         changes: state
             .steps
@@ -312,6 +350,9 @@ fn text(listed: &Listed) -> String {
     let mut text = format!("{}  {} by {who}: {}\n", listed.journal_id, changes, listed.state);
     if listed.guard_is_gone {
         text += "  its guard is gone: nothing puts it back by itself; plumb tune confirm keeps it, plumb tune revert puts it back\n";
+    }
+    if listed.guard_is_elsewhere {
+        text += "  its guard was started in another PID namespace and cannot be seen from here\n";
     }
     if listed.started_anew_since {
         text += "  this host was started anew since: kernel and device settings ended with that\n";

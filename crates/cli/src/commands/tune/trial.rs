@@ -13,6 +13,7 @@ use crate::errors::UsageError;
 use crate::progress::{self, Estimate};
 use crate::{printer, result_dir, scenario_file, stop, whole_file};
 use anyhow::{Context, Result};
+use plumb_model::change::Change;
 use plumb_model::check::{PlannedChange, TunePlan};
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::finding::ValidityVerdict;
@@ -37,7 +38,13 @@ pub(super) fn trial(arguments: &TuneTrialArgs) -> Result<End> {
         let hint = "make one: plumb tune plan --out plan.json";
         return Err(UsageError::new("the plan has no changes to prove", hint).into());
     }
-    plumb_tune::danger::check(&super::host(None, None)?, &plan, arguments.force)?;
+    let host = super::host(plan.bootstrap.as_deref(), None)?;
+    plumb_tune::danger::check(&host, &plan, arguments.force)?;
+    let wanted: Vec<Change> = plan.changes.iter().map(|planned| planned.change.clone()).collect();
+    if plumb_tune::apply::are_made(&host, &wanted)? {
+        let hint = "take them back first (plumb tune revert), then try them";
+        return Err(UsageError::new("every setting of the plan is as it asks already: there is nothing to try", hint).into());
+    }
     let mut load = scenario_file::read(&arguments.load)?;
     use_brokers(&arguments.cluster, &mut load.0, &mut load.1);
     if !load.0.arms.0.is_empty() {
@@ -101,7 +108,7 @@ impl Parts<'_> {
         };
         let kept: Vec<&PlannedChange> = changes.iter().copied().filter(matters).collect();
         if kept.is_empty() {
-            printer::out("No single change is shown to matter, though all together do: all are kept.\n");
+            printer::out("No single change is shown to matter by itself, though all together do: all are kept.\n");
         }
         if kept.is_empty() || kept.len() == changes.len() {
             return self.propose(&changes);
@@ -132,12 +139,23 @@ impl Parts<'_> {
     /// Says how long it takes. What a later part would be refused for is refused before the first has run.
     fn announce(&self, changes: &[&PlannedChange]) -> Result<()> {
         let lasts = |arms: &[(String, ArmWords)]| Ok::<_, anyhow::Error>(Estimate::of(&self.planned(arms)?));
-        let first = lasts(&[arm(AS_IS, &[]), arm(ALL, changes)])?;
+        let together = [arm(AS_IS, &[]), arm(ALL, changes)];
         if changes.len() == 1 {
+            lasts(&together)?;
             return Ok(());
         }
-        let each = lasts(&each_left_out(changes))?;
-        let proof = lasts(&[arm(AS_IS, &[]), arm(ALL, changes), arm(PROPOSED, &changes[..1])])?;
+        // The part that asks for most pairs first: what it is refused with holds for all.
+        let mut later = [each_left_out(changes), vec![arm(AS_IS, &[]), arm(ALL, changes), arm(PROPOSED, &changes[..1])]];
+        if changes.len() < PROOF_ARMS {
+            later.reverse();
+        }
+        for arms in &later {
+            lasts(arms)?;
+        }
+        if changes.len() < PROOF_ARMS {
+            later.reverse();
+        }
+        let (first, each, proof) = (lasts(&together)?, lasts(&later[0])?, lasts(&later[1])?);
         printer::remark(&format!(
             "plumb: all changes together: {first}. Where they help, each one's own part: {each}; and the proof of those that matter: {proof}"
         ));

@@ -1,8 +1,8 @@
 use crate::plan::{ClusterPlan, Length, Origin, Plan};
 use crate::resolve::{ResolveError, Sources, resolve};
 use crate::scenario::{
-    ArmLabWords, ArmWords, ArmsWords, ClusterWords, LabWords, LoadWords, MarginWords, OneOrMany, RateWords,
-    Scalar, Scenario, SetupWords, TrialWords,
+    ArmClusterWords, ArmLabWords, ArmWords, ArmsWords, ClusterWords, LabWords, LoadWords, MarginWords,
+    OneOrMany, RateWords, Scalar, Scenario, SetupWords, TrialWords,
 };
 use crate::trial::Against;
 use crate::units::Nanos;
@@ -93,7 +93,8 @@ fn arms_of_one_name_are_refused_for_the_reason_that_they_are() {
 #[test]
 fn an_arms_own_lab_says_of_each_value_where_it_is_written() {
     let mut scenario = two();
-    scenario.arms.0[1].1.cluster = Some(ArmLabWords { heap: Some("1g".into()), ..ArmLabWords::default() });
+    scenario.arms.0[1].1.cluster =
+        Some(ArmClusterWords::Lab(ArmLabWords { heap: Some("1g".into()), ..ArmLabWords::default() }));
     let at = |line| Origin::File { path: "a.yaml".into(), line };
     let sources = Sources::from([
         ("cluster".into(), at(1)),
@@ -128,7 +129,8 @@ fn an_arms_differences_are_what_it_has_that_the_reference_has_not() {
 #[test]
 fn an_arm_with_brokers_of_its_own_has_a_lab_and_so_has_the_reference_once_more() {
     let mut scenario = two();
-    let flags = ArmLabWords { jvm_flags: vec!["-XX:-UseAES".into()], ..ArmLabWords::default() };
+    let flags =
+        ArmClusterWords::Lab(ArmLabWords { jvm_flags: vec!["-XX:-UseAES".into()], ..ArmLabWords::default() });
     scenario.arms.0[1].1.cluster = Some(flags);
     let plan = plan(&scenario);
     assert_eq!(plan.steps[0].cluster, None);
@@ -152,7 +154,8 @@ fn an_arm_with_brokers_of_its_own_has_a_lab_and_so_has_the_reference_once_more()
 fn looking_after_every_pair_needs_a_start_of_the_brokers_for_each() {
     let mut scenario = two();
     let jvm_flags = vec!["-XX:-UseAES".to_owned()];
-    scenario.arms.0[1].1.cluster = Some(ArmLabWords { jvm_flags, ..ArmLabWords::default() });
+    scenario.arms.0[1].1.cluster =
+        Some(ArmClusterWords::Lab(ArmLabWords { jvm_flags, ..ArmLabWords::default() }));
     let words =
         |restart_every| TrialWords { until_decided: Some(true), restart_every, ..TrialWords::default() };
     scenario.trial = Some(words(None));
@@ -172,7 +175,8 @@ fn looking_after_every_pair_needs_a_start_of_the_brokers_for_each() {
 #[test]
 fn an_arm_whose_lab_is_the_scenarios_needs_none_of_its_own() {
     let mut scenario = two();
-    scenario.arms.0[1].1.cluster = Some(ArmLabWords { tls: Some(false), ..ArmLabWords::default() });
+    scenario.arms.0[1].1.cluster =
+        Some(ArmClusterWords::Lab(ArmLabWords { tls: Some(false), ..ArmLabWords::default() }));
     let plan = plan(&scenario);
     assert!(plan.steps.iter().all(|step| step.cluster.is_none()));
 }
@@ -182,7 +186,7 @@ fn brokers_that_are_there_cannot_be_started_differently() {
     let mut scenario = two();
     let bootstrap = Some("host:9092".to_owned());
     scenario.cluster = Some(ClusterWords { bootstrap, ..ClusterWords::default() });
-    scenario.arms.0[1].1.cluster = Some(ArmLabWords::default());
+    scenario.arms.0[1].1.cluster = Some(ArmClusterWords::Lab(ArmLabWords::default()));
     assert!(refusal(&scenario).contains("only the brokers of a lab"), "{}", refusal(&scenario));
     scenario.arms.0[1].1.cluster = None;
     scenario.trial = Some(TrialWords { restart_every: Some(2), ..TrialWords::default() });

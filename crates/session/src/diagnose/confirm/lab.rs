@@ -7,8 +7,8 @@ use plumb_model::finding::FlipSetting;
 use plumb_model::observed::ObservedPath;
 use plumb_model::plan::{SizePlan, heap_mib};
 use plumb_model::scenario::{
-    ArmLabWords, ArmWords, ArmsWords, ClusterWords, LabWords, LoadWords, OneOrMany, RateWords, Scalar,
-    Scenario, SizeWords, TrialWords,
+    ArmClusterWords, ArmLabWords, ArmWords, ArmsWords, ClusterWords, LabWords, LoadWords, OneOrMany,
+    RateWords, Scalar, Scenario, SizeWords, TrialWords,
 };
 use plumb_model::units::{Bytes, Nanos};
 use std::collections::BTreeSet;
@@ -35,7 +35,7 @@ pub(super) fn scenario(
     let arm = |cluster: Option<ArmLabWords>| ArmWords {
         producer: observed.producer.clone(),
         consumer: observed.consumer.clone(),
-        cluster,
+        cluster: cluster.map(ArmClusterWords::Lab),
         ..ArmWords::default()
     };
     Some(Scenario {
