@@ -201,6 +201,20 @@ mod tests {
     }
 
     #[test]
+    fn whatever_bytes_come_what_is_understood_of_them_is_said_again_alike() {
+        let mut random = Random::new(3);
+        for _ in 0..20_000 {
+            let mut bytes = [0; ACCOUNT_BYTES];
+            random.fill(&mut bytes[..32]);
+            bytes[32] = random.below(6) as u8;
+            bytes[33] = random.below(5) as u8;
+            if let Some(account) = ClockAccount::read(&bytes) {
+                assert_eq!(ClockAccount::read(&account.bytes()), Some(account));
+            }
+        }
+    }
+
+    #[test]
     fn an_answer_has_the_questions_number_and_a_wall_clock_between_two_readings() {
         let answer = answer_now(&[9; QUESTION_BYTES]);
         assert_eq!(answer[..NUMBER_BYTES], [9; NUMBER_BYTES]);

@@ -90,8 +90,8 @@ fn answer(document: &ClockOffsetProbe) -> Section {
         (_, Some(difference)) => {
             lines.push(ahead(difference));
             lines.push(format!(
-                "A latency from one of these hosts to the other, corrected by this, may still be off by {} (half of the band), always to \
-                 the same side. The band holds however unequal the ways there and back are.",
+                "A latency from one of these hosts to the other, corrected by this, may still be off by {} (half of the band), all \
+                 such latencies alike. The band holds however unequal the ways there and back are.",
                 figure::time(difference.half_ns() as f64)
             ));
         }

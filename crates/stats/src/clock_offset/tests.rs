@@ -121,7 +121,7 @@ struct Seen {
 
 /// Every claim about a made-up trace holds, and its figures.
 fn check(seed: u64, duration_ns: f64) -> Seen {
-    let trace = Trace::new(seed, duration_ns, seed % 4 == 0);
+    let trace = Trace::new(seed, duration_ns, seed.is_multiple_of(4));
     let offset = ClockOffset::estimate(&trace.exchanges, &ClockModel::default());
     assert_eq!(
         offset.steps().len(),
