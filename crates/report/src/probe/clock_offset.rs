@@ -123,13 +123,17 @@ fn answer(document: &ClockOffsetProbe) -> Section {
 
 fn ahead(difference: &ClockDifference) -> String {
     let ClockDifference { ahead_ns, low_ns, high_ns, .. } = *difference;
-    let half_ns = difference.half_ns() as f64;
-    let within = figure::time_within(ahead_ns.unsigned_abs() as f64, half_ns);
+    let within = figure::time_within(ahead_ns.unsigned_abs() as f64, difference.half_ns() as f64);
+    let estimate = format!("{within} {}", if ahead_ns < 0 { "behind" } else { "ahead" });
     match () {
-        () if low_ns > 0 => format!("The peer's wall clock is {within} ahead of this host's."),
-        () if high_ns < 0 => format!("The peer's wall clock is {within} behind this host's."),
+        () if low_ns > 0 || high_ns < 0 => {
+            format!(
+                "The peer's wall clock is {estimate}{} this host's.",
+                if ahead_ns < 0 { "" } else { " of" }
+            )
+        }
         () => format!(
-            "The wall clocks may be equal: the peer's is at most {} behind and at most {} ahead.",
+            "The wall clocks may be equal: the peer's is at most {} behind and at most {} ahead (estimate: {estimate}).",
             figure::time(low_ns.unsigned_abs() as f64),
             figure::time(high_ns.unsigned_abs() as f64)
         ),
@@ -141,7 +145,13 @@ fn drift(document: &ClockOffsetProbe) -> Option<String> {
     let range = |rate: &RateBand| {
         format!("{} ppm", figure::interval(rate.low_ppm, rate.high_ppm, |ppm| figure::significant(ppm, 3)))
     };
-    let walls = &rates.wall_clocks;
+    let (walls, oscillators) = (&rates.wall_clocks, &rates.oscillators);
+    let bound = document.plan.rate_max_ppm;
+    if oscillators.low_ppm <= -bound && oscillators.high_ppm >= bound {
+        return Some(
+            "How the clocks drift cannot be told from exchanges over so short a time: try a longer --duration.".to_owned(),
+        );
+    }
     let drift = match () {
         () if walls.low_ppm > 0.0 || walls.high_ppm < 0.0 => {
             let way = if walls.low_ppm > 0.0 { "faster" } else { "slower" };
@@ -150,7 +160,6 @@ fn drift(document: &ClockOffsetProbe) -> Option<String> {
         }
         () => format!("The wall clocks may run alike: the peer's drifts by {}", range(walls)),
     };
-    let oscillators = &rates.oscillators;
     Some(format!(
         "{drift}. Its oscillator, which no time service steers: {} ({}).",
         figure::ppm(oscillators.estimate_ppm),
@@ -316,7 +325,7 @@ mod tests {
         assert!(behind.contains("is 60.000016 s ± 15 µs behind this host's."), "{behind}");
         let equal = text(&document(-20_000, 42_000));
         assert!(
-            equal.contains("may be equal: the peer's is at most 20.0 µs behind and at most 42.0 µs ahead"),
+            equal.contains("may be equal: the peer's is at most 20.0 µs behind and at most 42.0 µs ahead (estimate: 11 µs ± 31 µs ahead)"),
             "{equal}"
         );
         assert!(equal.contains("1.24 times the least round trip"), "{equal}");
@@ -325,6 +334,10 @@ mod tests {
             equal.contains("may run alike: the peer's drifts by -1.00 to 2.00 ppm. Its oscillator"),
             "{equal}"
         );
+        let mut short = document(1, 2);
+        short.rates.as_mut().unwrap().oscillators =
+            RateBand { estimate_ppm: 0.0, low_ppm: -200.0, high_ppm: 200.0 };
+        assert!(text(&short).contains("cannot be told from exchanges over so short a time"));
         let mut slow = document(1, 2);
         slow.rates.as_mut().unwrap().wall_clocks =
             RateBand { estimate_ppm: -3.0, low_ppm: -4.0, high_ppm: -2.0 };
