@@ -82,7 +82,8 @@ impl Default for ClockModel {
 
 impl ClockModel {
     /// A line is never further from the offset over `span_ns`, if the line is well chosen: an offset whose rate keeps within w of
-    /// one rate leaves its best line by a quarter of w x span at most, when it runs fast for the first half and slow for the second.
+    /// one rate leaves the best line of its mean rate by a quarter of w x span at most, as when it runs fast for the first half and
+    /// slow for the second.
     fn off_line_ns(&self, span_ns: i64) -> f64 {
         self.wander_max_ppm / 1e6 * span_ns.min(self.window_ns) as f64 / 4.0
     }
@@ -238,7 +239,6 @@ impl ClockOffset {
         let after =
             exchanges.partition_point(|exchange| exchange.sent_ns <= from_ns.saturating_add(window_ns));
         OffsetLines::with_allowance(&exchanges[first..after], self.model.rate_max_ppm, self.off_line_ns)
-            .map(|lines| lines.wandering(self.model.wander_max_ppm))
     }
 
     /// The step before a part: between the last exchange of the part before and the first of this one.

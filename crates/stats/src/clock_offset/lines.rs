@@ -28,9 +28,6 @@ pub struct OffsetLines {
     slopes: (f64, f64),
     /// Distance of an offset from the best line at most.
     off_line_ns: f64,
-    /// The rate's distance from the line's slope at most, and the largest rate.
-    off_rate_ppm: f64,
-    rate_max_ppm: f64,
     /// Local times of the first and the last reading.
     span_ns: (i64, i64),
 }
@@ -40,8 +37,7 @@ impl OffsetLines {
     /// exchange, or no such line.
     pub fn through(exchanges: &[Exchange], model: &ClockModel) -> Option<Self> {
         let span_ns = exchanges.last()?.returned_ns.saturating_sub(exchanges.first()?.sent_ns);
-        let lines = OffsetLines::with_allowance(exchanges, model.rate_max_ppm, model.off_line_ns(span_ns))?;
-        Some(lines.wandering(model.wander_max_ppm))
+        OffsetLines::with_allowance(exchanges, model.rate_max_ppm, model.off_line_ns(span_ns))
     }
 
     /// Likewise, with offsets up to `off_line_ns` from the line.
@@ -70,16 +66,8 @@ impl OffsetLines {
             floor,
             slopes,
             off_line_ns,
-            off_rate_ppm: 0.0,
-            rate_max_ppm,
             span_ns: (first.sent_ns, last.returned_ns),
         })
-    }
-
-    /// The ends of an offset whose rate keeps within w of one rate lie up to w x span / 4 from its best line, so the mean rate
-    /// between them up to w / 2 from the line's slope.
-    pub(super) fn wandering(self, wander_max_ppm: f64) -> Self {
-        OffsetLines { off_rate_ppm: wander_max_ppm / 2.0, ..self }
     }
 
     /// The range of the offset at a time of the local clock; absent before the first reading and after the last.
@@ -98,13 +86,11 @@ impl OffsetLines {
         })
     }
 
-    /// The range of the mean rate over the window.
+    /// The range of the mean rate over the window. An offset that wanders is as near to the best line of its mean rate as the model
+    /// allows an offset to be to a line, so that line is one of these.
     pub fn rate(&self) -> RateRange {
         let (least, most) = self.slopes;
-        RateRange {
-            low_ppm: (least * 1e6 - self.off_rate_ppm).max(-self.rate_max_ppm),
-            high_ppm: (most * 1e6 + self.off_rate_ppm).min(self.rate_max_ppm),
-        }
+        RateRange { low_ppm: least * 1e6, high_ppm: most * 1e6 }
     }
 }
 

@@ -110,6 +110,26 @@ fn a_long_measurement_is_a_line_only_over_a_window() {
     }
 }
 
+/// Ways of 4 ns hide nothing of an oscillator that runs fast and slow as far as it may, by turns of any length.
+#[test]
+fn a_rate_that_wanders_as_far_as_it_may_is_no_step_and_the_truth_is_in_band_and_range() {
+    let model = ClockModel::default();
+    for turns in [1.0, 2.0, 3.0, 7.5] {
+        let offset_ns = |s: f64| {
+            let turn = (s * turns / 30.0).fract();
+            50_000.0 * s + 200.0 * 30.0 / turns * turn.min(1.0 - turn)
+        };
+        let at = |k: i64| offset_ns(k as f64 / 10.0).floor() as i64;
+        let seen: Vec<Exchange> = (0..300).map(|k| exchange(k * 100_000_000, 4, 4, at(k))).collect();
+        let offset = ClockOffset::estimate(&seen, &model);
+        assert_eq!(offset.steps(), [], "{turns}");
+        (0..300).for_each(|k| assert!(offset.band_at(k * 100_000_000).unwrap().holds(at(k)), "{turns}: {k}"));
+        let (rate, truth) = (offset.rate_at(0).unwrap(), (at(299) - at(0)) as f64 / 29_900.0);
+        assert!(rate.low_ppm <= truth && truth <= rate.high_ppm, "{turns}: {rate:?} {truth}");
+        assert!(rate.high_ppm - rate.low_ppm < 0.41, "{turns}: {rate:?}");
+    }
+}
+
 /// What the estimator said of a trace.
 struct Seen {
     /// Width of the band at the end over the least round trip, and in the middle.
