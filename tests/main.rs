@@ -24,6 +24,7 @@ mod install;
 mod instrument;
 mod kafka;
 mod kept_results;
+mod probe_clock;
 mod probe_crypto;
 mod probe_facts;
 mod probe_network;

@@ -342,6 +342,7 @@ fn read_probe(path: &Path, text: &str) -> Result<Shown> {
         ProbeKind::Memory => probed(path, text, probe::memory::sheet, "probe memory"),
         ProbeKind::Network => probed(path, text, probe::network::sheet, "probe network"),
         ProbeKind::Clock => probed(path, text, probe::clock::sheet, "probe clock"),
+        ProbeKind::ClockOffset => probed(path, text, probe::clock_offset::sheet, "probe clock"),
         ProbeKind::Facts => probed(path, text, |facts| probe::facts::sheet(facts, false), "probe facts"),
     }
 }

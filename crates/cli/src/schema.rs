@@ -7,7 +7,7 @@ use plumb_model::fleet::FleetResult;
 use plumb_model::power::PowerResult;
 use plumb_model::probe::crypto::CryptoProbe;
 use plumb_model::probe::storage::StorageProbe;
-use plumb_model::probe::{ClockProbe, FactsProbe, MemoryProbe, NetworkProbe};
+use plumb_model::probe::{ClockOffsetProbe, ClockProbe, FactsProbe, MemoryProbe, NetworkProbe};
 use plumb_model::scenario::Scenario;
 use plumb_model::search_report::SearchReport;
 use plumb_model::trial::TrialResult;
@@ -31,6 +31,7 @@ pub fn schemas() -> Vec<(&'static str, String)> {
         ("hosts-compared.schema.json", text(schemars::schema_for!(HostsCompared))),
         ("tune-plan.schema.json", text(schemars::schema_for!(TunePlan))),
         ("clock-probe.schema.json", text(schemars::schema_for!(ClockProbe))),
+        ("clock-offset-probe.schema.json", text(schemars::schema_for!(ClockOffsetProbe))),
         ("crypto-probe.schema.json", text(schemars::schema_for!(CryptoProbe))),
         ("facts-probe.schema.json", text(schemars::schema_for!(FactsProbe))),
         ("memory-probe.schema.json", text(schemars::schema_for!(MemoryProbe))),

@@ -74,6 +74,28 @@ pub fn time_interval(low_ns: f64, high_ns: f64) -> String {
     }
 }
 
+/// A time that is known within so much on either side, with as many digits as that leaves: `12.346 ms ± 31 µs`, `552.000123 s ± 31 µs`.
+pub fn time_within(ns: f64, half_ns: f64) -> String {
+    let second = TimeUnit { ns: 1e9, sign: "s" };
+    let unit = TimeUnit::fitting(ns.abs().max(half_ns)).unwrap_or(second);
+    let places = match half_ns {
+        half if half > 0.0 => places_for(half / unit.ns, 2),
+        // What is known exactly is whole nanoseconds.
+        _ => (unit.ns.log10().round() as usize).min(9),
+    };
+    let half = match TimeUnit::fitting(half_ns) {
+        Some(unit) => format!("{} {}", significant(half_ns / unit.ns, 2), unit.sign),
+        None => time(half_ns),
+    };
+    format!("{} {} ± {half}", decimals(ns / unit.ns, places), unit.sign)
+}
+
+/// A difference of rates with its sign: `+3.21 ppm`, `-0.04 ppm`.
+pub fn ppm(ppm: f64) -> String {
+    let sign = if ppm > 0.0 { "+" } else { "" };
+    format!("{sign}{} ppm", significant(ppm, 3))
+}
+
 /// The two ends of an interval, each as `write` has it: `0.82 to 0.91`.
 pub fn interval(low: f64, high: f64, write: impl Fn(f64) -> String) -> String {
     format!("{} to {}", write(low), write(high))
@@ -376,6 +398,22 @@ mod tests {
         assert_eq!(time_interval(-5_000_000.0, 100_000.0), "-5.00 to 0.100 ms");
         assert_eq!(time_interval(100e9, 130e9), "100 s to 2m 10s");
         assert_eq!(interval(0.82, 1.04, ratio_digits), "0.820 to 1.040");
+    }
+
+    #[test]
+    fn a_time_within_has_the_digits_that_its_error_leaves() {
+        for (ns, half_ns, text) in [
+            (12_345_678.0, 31_400.0, "12.346 ms ± 31 µs"),
+            (552_000_123_456.0, 31_400.0, "552.000123 s ± 31 µs"),
+            (5_000.0, 31_400.0, "5 µs ± 31 µs"),
+            (5_000.0, 3_140.0, "5.0 µs ± 3.1 µs"),
+            (0.0, 0.0, "0 ns ± 0 ns"),
+            (1.0e8, 0.0, "100.000000 ms ± 0 ns"),
+            (2.0e6, 3.0e9, "0.0 s ± 3.0 s"),
+        ] {
+            assert_eq!(time_within(ns, half_ns), text);
+        }
+        assert_eq!([3.2149, -0.0401, 0.0].map(ppm), ["+3.21 ppm", "-0.0401 ppm", "0 ppm"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! `plumb_probe`, what the host says of itself that of `observe`.
 
 mod clock;
+mod clock_offset;
 mod conditions;
 pub mod crypto;
 mod facts;
@@ -13,6 +14,10 @@ mod network;
 pub mod storage;
 
 pub use clock::{AcrossCpus, ClockProbe, ClockRead, KernelSync, PacingRow, Smallest, TimerRow};
+pub use clock_offset::{
+    ClaimSource, ClockClaim, ClockDifference, ClockOffsetPlan, ClockOffsetProbe, ClockRates, ClockRelation,
+    RateBand, SteppedClock, SteppedWhich,
+};
 pub use conditions::{Conditions, Noise, ProbeKind, SCHEMA_VERSION};
 pub use facts::FactsProbe;
 pub use figure::Figure;

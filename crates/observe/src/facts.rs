@@ -23,7 +23,7 @@ use plumb_model::facts::HostFacts;
 use crate::{CommandRunner, HostRoot, storage};
 
 pub(crate) use cgroup::{device_limits, parse_quota};
-pub use clock::clock_sources;
+pub use clock::{clock_sources, clock_sync};
 pub(crate) use cpu::{cpu_list, numa_nodes};
 pub(crate) use memory::meminfo_bytes;
 pub use memory::{FreeMemory, free_memory, unused_memory_bytes};
@@ -67,7 +67,7 @@ pub fn host_facts(root: &HostRoot, commands: &dyn CommandRunner) -> HostFacts {
         transparent_huge_pages: memory::transparent_huge_pages(root),
         dirty_limits: memory::dirty_limits(root),
         clock_source: clock::source(root),
-        clock_sync: clock::sync(commands),
+        clock_sync: clock::clock_sync(commands),
         disks: storage::disks(root, commands),
         java_runtimes: java::runtimes(root),
         process_limits: limits::process(root),

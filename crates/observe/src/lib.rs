@@ -6,6 +6,7 @@
 //! | How much memory is free? | [`free_memory`] |
 //! | Which caches has it? | [`caches`] |
 //! | Which clock sources has it? | [`clock_sources`] |
+//! | How well is its wall clock kept, and whose clock is it? | [`clock_sync`], [`clock_identity`] |
 //! | What did it do during the run? | [`sample_host`] twice, then [`host_delta`] |
 //! | What does a network driver count, and what is it set to? | [`ethtool::counters`], [`ethtool::call`] |
 //! | What is behind a directory? | [`storage`] |
@@ -37,6 +38,7 @@ mod broker;
 mod broker_java;
 mod caches;
 mod client;
+mod clock_identity;
 mod command;
 mod connect;
 mod counters;
@@ -73,13 +75,14 @@ pub use broker::broker_window;
 pub use broker_java::{BrokerJava, broker_java, java_of};
 pub use caches::caches;
 pub use client::{ClientReadings, ClientsSeen, StatisticsPage, java_clients, statistics_at, statistics_of};
+pub use clock_identity::{ClockIdentity, clock_identity};
 pub use command::{CommandError, CommandRunner, RecordedCommands, SystemCommands};
 pub use connect::shortest_connects;
 pub use counters::{HostSample, host_delta, sample_host};
 pub use cpu_clock::process_cpu_ns;
 pub use crypto_cpu::crypto_cpu;
 pub use error::ObserveError;
-pub use facts::{FreeMemory, clock_sources, free_memory, host_facts, unused_memory_bytes};
+pub use facts::{FreeMemory, clock_sources, clock_sync, free_memory, host_facts, unused_memory_bytes};
 pub use host::{
     NamedCounters, ProgramsSample, host_window, named_counters, programs, sample_host_window, sample_programs,
 };

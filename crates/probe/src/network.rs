@@ -1,8 +1,9 @@
-//! TCP to itself or to a peer: throughput, round trips, what Nagle's algorithm does, new connections.
+//! TCP to itself or to a peer: throughput, round trips, what Nagle's algorithm does, new connections, and the clocks of both.
 //!
 //! The other side is a [`Listener`] that speaks a small protocol of our own (`protocol.rs`) and is made to be left open to
 //! strangers for a while: everything has a bound. The measuring side is [`Peer`]. Calls into C are in `socket.rs`.
 
+mod clock_exchange;
 mod exchange;
 mod listener;
 mod messages;
@@ -11,6 +12,7 @@ mod protocol;
 mod socket;
 mod streams;
 
+pub use clock_exchange::{ClockAccount, ClockExchanges};
 pub use exchange::{Connected, WriteCase};
 pub use listener::{Limits, Listener, Visit};
 pub use peer::{NetworkError, Peer};

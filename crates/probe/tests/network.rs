@@ -3,7 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test, an unwrap is an expectation that failed")]
 
-use plumb_probe::network::{Limits, Listener, NetworkError, Peer, StreamCase, WriteCase};
+use plumb_model::probe::{ClaimSource, ClockClaim};
+use plumb_probe::network::{ClockAccount, Limits, Listener, NetworkError, Peer, StreamCase, WriteCase};
+use plumb_stats::clock_offset::{ClockModel, ClockOffset, Exchange};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -16,7 +18,10 @@ const SINK: [u8; 20] = *b"PLUMBNET\x02\x00\x01\x00\x00\x00\x00\x00\xa1\xa2\xa3\x
 
 /// Runs `test` against a listener with these limits.
 fn with_listener<T>(limits: Limits, test: impl FnOnce(SocketAddr) -> T) -> T {
-    let listener = Listener::bind(ANY, limits).unwrap();
+    served_by(Listener::bind(ANY, limits).unwrap(), test)
+}
+
+fn served_by<T>(listener: Listener, test: impl FnOnce(SocketAddr) -> T) -> T {
     let address = listener.address();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -139,6 +144,51 @@ fn connections_are_timed_until_they_are_there_and_until_the_first_answer() {
         let pairs = seen.connect_ns.iter().zip(&seen.first_answer_ns);
         assert!(pairs.clone().all(|(connected, answered)| *connected > 0 && connected <= answered));
     });
+}
+
+/// Both sides read one clock here, so that each reading is known to lie between two others.
+#[test]
+fn the_other_sides_clock_is_read_between_question_and_answer_and_the_band_holds_nought() {
+    with_listener(Limits::default(), |behind| {
+        let (exchanges, _) = with_proxy(behind, 2, Duration::from_millis(1), |address| {
+            let peer = Peer::new(address, &GO_ON).unwrap();
+            let mut clock = peer.clock().unwrap();
+            (0..20).map(|_| clock.exchange().unwrap()).collect::<Vec<_>>()
+        });
+        for exchange in &exchanges {
+            let at = Exchange::from(exchange);
+            assert!(at.sent_ns <= at.arrived_ns && at.arrived_ns <= at.answered_ns, "{at:?}");
+            assert!(at.answered_ns <= at.returned_ns && at.round_trip_ns() >= 2_000_000, "{at:?}");
+        }
+        let bounds: Vec<Exchange> = exchanges.iter().map(Exchange::from).collect();
+        let offset = ClockOffset::estimate(&bounds, &ClockModel::default());
+        for at in &bounds {
+            assert!(offset.band_at(at.returned_ns).unwrap().holds(0), "{at:?}");
+        }
+    });
+}
+
+#[test]
+fn what_a_host_says_of_its_clock_comes_over_and_is_not_asked_again_for_every_peer() {
+    static ASKED: AtomicU64 = AtomicU64::new(0);
+    let account = ClockAccount {
+        boot_id: Some([9; 16]),
+        namespace_offset_ns: Some(-7),
+        claim: Some(ClockClaim { error_ns: 1_000, source: ClaimSource::TimeService }),
+    };
+    let ask = move || {
+        ASKED.fetch_add(1, Relaxed);
+        account
+    };
+    let began = Instant::now();
+    served_by(Listener::bind(ANY, Limits::default()).unwrap().with_account(ask), |address| {
+        let peer = Peer::new(address, &GO_ON).unwrap();
+        for _ in 0..3 {
+            assert_eq!(*peer.clock().unwrap().account(), account);
+        }
+    });
+    // Once in ten seconds, however long this took.
+    assert!(ASKED.load(Relaxed) <= 1 + began.elapsed().as_secs() / 10);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Documents of `plumb probe` as sheets, one file a resource; here what all of them say alike.
 
 pub mod clock;
+pub mod clock_offset;
 pub mod crypto;
 pub mod facts;
 pub mod memory;

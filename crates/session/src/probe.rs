@@ -5,6 +5,8 @@
 //! `plumb_report`'s.
 
 pub mod clock;
+pub mod clock_account;
+pub mod clock_offset;
 pub mod crypto;
 pub mod facts;
 pub mod memory;

@@ -6,13 +6,14 @@
 //! [`multiple`] allows for having made many comparisons; [`power`] says beforehand what a comparison can show, and [`e_process`]
 //! lets one look after every pair;
 //! [`steady`] looks for a change within a series, [`change_point`] for many, [`warm_up`] for the end of a block's beginning, and [`trend`] for a direction; [`knee`] tells where a rate stops rising
-//! with the number of clients, and [`variability`] where it begins to vary. [`gaussian_process`] learns a function of many settings from few noisy blocks. [`fleet`] holds two groups of servers against each other.
+//! with the number of clients, and [`variability`] where it begins to vary. [`clock_offset`] bounds how far two clocks differ. [`gaussian_process`] learns a function of many settings from few noisy blocks. [`fleet`] holds two groups of servers against each other.
 //!
 //! Everything is a pure function of its arguments: what is random takes a seed. Not here: input and output, clocks,
 //! and what an estimate means for a run (that is the `judge` crate).
 
 pub mod autocorrelation;
 pub mod change_point;
+pub mod clock_offset;
 pub mod distribution;
 pub mod e_process;
 pub mod ends;

@@ -47,6 +47,10 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
         ],
     ),
     (
+        &["probe", "clock"],
+        &["plumb probe clock", "plumb probe clock broker-1.example.com --duration 30s --output json"],
+    ),
+    (
         &["check"],
         &[
             "plumb check",

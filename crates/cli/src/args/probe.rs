@@ -33,7 +33,7 @@ pub(crate) enum ProbeCommand {
     Memory(MemoryArgs),
     /// What TCP can do, on loopback or to a peer: round trips, throughput, connections
     Network(NetworkArgs),
-    /// What clocks and timers can tell: cost, lateness, agreement, and Plumb's own pacing
+    /// What clocks and timers can tell, and how far another host's clock is from this one's
     Clock(ClockArgs),
     /// What this host says of itself; nothing is loaded
     Facts(FactsArgs),
@@ -67,9 +67,13 @@ pub(crate) struct FactsArgs {
 /// `plumb probe clock`
 #[derive(Debug, Args)]
 pub(crate) struct ClockArgs {
-    /// How long each timer and each schedule is watched; there are nine, and p99 at 1,000/s needs more than a second
-    #[arg(long, value_name = "TIME", default_value = "1200ms", value_parser = watched)]
-    pub(crate) duration: Nanos,
+    /// Another host, where `plumb probe network --listen` runs: how far its clock is from this one's
+    #[arg(value_name = "HOST[:PORT]")]
+    pub(crate) peer: Option<String>,
+    /// How long each timer and each schedule is watched; there are nine, and p99 at 1,000/s needs more than a second. With a peer, how
+    /// long readings are exchanged [default: 1200ms, with a peer 10s]
+    #[arg(long, value_name = "TIME", value_parser = watched)]
+    pub(crate) duration: Option<Nanos>,
     /// The place for the result.
     #[command(flatten)]
     pub(crate) result: ResultArgs,

@@ -21,6 +21,8 @@ pub enum ProbeKind {
     Network,
     /// Clocks and timers.
     Clock,
+    /// Clocks of two hosts against each other.
+    ClockOffset,
     /// Nothing: what the host says of itself.
     Facts,
 }

@@ -17,7 +17,7 @@ pub fn clock_sources(root: &HostRoot) -> Fact<Vec<String>> {
 }
 
 /// The synchronisation by chrony, which knows its error; else by systemd, which knows only yes or no.
-pub(super) fn sync(commands: &dyn CommandRunner) -> Fact<ClockSync> {
+pub fn clock_sync(commands: &dyn CommandRunner) -> Fact<ClockSync> {
     let chrony = match commands.run("chronyc", &["-n", "-c", "tracking"]) {
         Ok(text) => match parse_chrony(&text) {
             Some(sync) => return Fact::known(sync, "chronyc -n -c tracking"),
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn chrony_gives_sizes_in_nanoseconds_and_no_server_name() {
         let commands = RecordedCommands::default().with("chronyc -n -c tracking", Ok(TRACKING));
-        let fact = sync(&commands);
+        let fact = clock_sync(&commands);
         let value = fact.value().unwrap();
         assert!(value.synchronised);
         assert_eq!(value.stratum, Some(4));
@@ -110,7 +110,7 @@ mod tests {
     fn without_chrony_systemd_is_asked() {
         let commands = RecordedCommands::default()
             .with("timedatectl show --property=NTPSynchronized --value", Ok("no\n"));
-        let fact = sync(&commands);
+        let fact = clock_sync(&commands);
         assert!(!fact.value().unwrap().synchronised);
         assert_eq!(fact.value().unwrap().offset_ns, None);
     }
@@ -122,7 +122,7 @@ mod tests {
             status: "exit status: 1".to_owned(),
             message: "506 Cannot talk to daemon".to_owned(),
         };
-        let fact = sync(&RecordedCommands::default().with("chronyc -n -c tracking", Err(dead)));
+        let fact = clock_sync(&RecordedCommands::default().with("chronyc -n -c tracking", Err(dead)));
         let expected =
             "chronyc failed (exit status: 1): 506 Cannot talk to daemon; timedatectl is not installed";
         assert_eq!(fact, Fact::unknown(expected));
@@ -135,7 +135,7 @@ mod tests {
             let (program, status) = ("timedatectl".to_owned(), "exit status: 1".to_owned());
             let dead = CommandError::Failed { program, status, message };
             let asked = "timedatectl show --property=NTPSynchronized --value";
-            format!("{:?}", sync(&RecordedCommands::default().with(asked, Err(dead))))
+            format!("{:?}", clock_sync(&RecordedCommands::default().with(asked, Err(dead))))
         };
         let booted = "System has not been booted with systemd as init system (PID 1). Can't operate.";
         assert!(

@@ -3,12 +3,15 @@
 //! It may be left open to strangers. Bounds: one peer (address) at a time; [`Limits::connections`] connections, the rest is
 //! closed unread; a buffer of one message each, whose size was checked; a greeting within [`Limits::greeting`]; silence of at
 //! most [`Limits::idle`]; [`Limits::message`] from the first byte of a message to its last, and for an answer;
-//! [`Limits::connection`] for any connection. It sends no more than it was sent (see `protocol.rs`),
-//! keeps nothing, and runs nothing.
+//! [`Limits::connection`] for any connection. It sends no more than it was sent (see `protocol.rs`), and keeps nothing. What it tells of
+//! this host's clocks is asked by whoever made it, anew at most once in [`ACCOUNT_AGE`], whoever comes.
 
+use super::clock_exchange::{ClockAccount, QUESTION_BYTES, answer_now};
 use super::messages::{Over, Wire, ready};
 use super::peer::{NetworkError, PATIENCE};
-use super::protocol::{GREETING_BYTES, MESSAGE_BYTES_MAX, Role, STREAMS_MAX, Status, answer, read_greeting};
+use super::protocol::{
+    GREETING_BYTES, MESSAGE_BYTES_MAX, NoGreeting, Role, STREAMS_MAX, Status, answer, read_greeting,
+};
 use rustix::event::{PollFd, PollFlags};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -17,6 +20,8 @@ use std::time::{Duration, Instant};
 
 /// Swallowed at once by a sink.
 const SINK_BYTES: usize = 256 << 10;
+/// What this host says of its clocks is told for so long before it is asked again: a time service is asked by running a program. Ours.
+const ACCOUNT_AGE: Duration = Duration::from_secs(10);
 
 /// The limits of a peer.
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +66,33 @@ pub struct Listener {
     address: SocketAddr,
     limits: Limits,
     peers: Mutex<Peers>,
+    account: Account,
+}
+
+/// How this host's account of its clocks is had, and when it was asked last.
+struct Account {
+    ask: Box<dyn Fn() -> ClockAccount + Send + Sync>,
+    last: Mutex<Option<(Instant, ClockAccount)>>,
+}
+
+impl std::fmt::Debug for Account {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Account").field("last", &self.last).finish_non_exhaustive()
+    }
+}
+
+impl Account {
+    fn now(&self) -> ClockAccount {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        match *last {
+            Some((asked, account)) if asked.elapsed() < ACCOUNT_AGE => account,
+            _ => {
+                let account = (self.ask)();
+                *last = Some((Instant::now(), account));
+                account
+            }
+        }
+    }
 }
 
 /// The peer being served, with its number of connections; and the number of all connections.
@@ -78,7 +110,14 @@ impl Listener {
         // A peer that goes away between poll and accept must not block.
         socket.set_nonblocking(true).map_err(fault)?;
         let address = socket.local_addr().map_err(fault)?;
-        Ok(Listener { socket, address, limits, peers: Mutex::default() })
+        let account = Account { ask: Box::new(ClockAccount::default), last: Mutex::default() };
+        Ok(Listener { socket, address, limits, peers: Mutex::default(), account })
+    }
+
+    /// The same, with what this host says of its clocks; without it nothing is said of them.
+    #[must_use]
+    pub fn with_account(self, ask: impl Fn() -> ClockAccount + Send + Sync + 'static) -> Self {
+        Listener { account: Account { ask: Box::new(ask), last: Mutex::default() }, ..self }
     }
 
     /// The address on which it listens: with the port that it got where any was asked for.
@@ -158,7 +197,14 @@ impl Listener {
         let wire = Wire::new(stream, stop)?;
         let (began, mut bytes) = (Instant::now(), [0; GREETING_BYTES]);
         wire.fill(&mut bytes, began + self.limits.greeting)?;
-        let asked = read_greeting(&bytes).map_err(|_| Over::Closed)?;
+        let asked = match read_greeting(&bytes) {
+            Ok(asked) => asked,
+            // It reads our version in the answer, whatever else that says.
+            Err(NoGreeting::Version(_)) => {
+                return wire.send(&answer(Status::Busy, 0), began + self.limits.greeting);
+            }
+            Err(NoGreeting::Foreign | NoGreeting::Unknown) => return Err(Over::Closed),
+        };
         let Some(new) = self.join(from) else {
             return wire.send(&answer(Status::Busy, asked.number), began + self.limits.greeting);
         };
@@ -170,6 +216,7 @@ impl Listener {
             Role::Hold => visit.hold(),
             Role::Sink => visit.swallow(),
             Role::Echo { message_bytes } => visit.echo(message_bytes),
+            Role::Clock => visit.tell_time(&self.account.now()),
         });
         self.leave();
         served
@@ -225,6 +272,16 @@ impl Served<'_> {
         loop {
             self.message(&mut message)?;
             self.send(&message)?;
+        }
+    }
+
+    /// Each message is answered as soon as it is there.
+    fn tell_time(&self, account: &ClockAccount) -> Result<(), Over> {
+        self.send(&account.bytes())?;
+        let mut question = [0; QUESTION_BYTES];
+        loop {
+            self.message(&mut question)?;
+            self.send(&answer_now(&question))?;
         }
     }
 }

@@ -71,6 +71,22 @@ pub enum NetworkError {
         /// Its number, from 1.
         number: u64,
     },
+    /// It knows no clock exchanges.
+    #[error(
+        "{address} is a `plumb probe network --listen` of an earlier version, which exchanges no clock readings"
+    )]
+    NoClock {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// What it says of its clocks cannot be.
+    #[error("{address} {}", readings(*number))]
+    ImpossibleReadings {
+        /// The address.
+        address: SocketAddr,
+        /// The number of the exchange, from 1; 0 before the first.
+        number: u64,
+    },
     /// The flag that stops it was set.
     #[error("stopped")]
     Stopped,
@@ -118,10 +134,16 @@ impl HasFault for NetworkError {
                 "does `plumb probe network --listen ADDR` run there, on an address that can be reached from here?"
             }
             NetworkError::Foreign { .. } => "the port is another program's; --listen prints its own",
-            NetworkError::Version { .. } => "use the same version of plumb on both sides",
+            NetworkError::Version { .. } | NetworkError::NoClock { .. } => {
+                "use the same version of plumb on both sides"
+            }
             NetworkError::Busy { .. } => "wait until it is done, or listen on another port",
             NetworkError::Silent { .. } => {
-                "is that host or the way to it overloaded? Smaller --sizes need less of it; else the port is another program's"
+                "is that host or the way to it overloaded? Smaller --sizes of `probe network` need less of it; else the port is another program's"
+            }
+            NetworkError::ImpossibleReadings { .. } => {
+                "no figure of it can be believed: the port is another program's, or that host's clock was set or held in the middle of \
+                 an exchange; try again"
             }
             NetworkError::Altered { .. } => {
                 "no figure of it can be believed: the port is another program's, or something on the way answers in its stead or \
@@ -132,6 +154,13 @@ impl HasFault for NetworkError {
             }
         };
         Some(hint.into())
+    }
+}
+
+fn readings(number: u64) -> String {
+    match number {
+        0 => "says of its clocks what no plumb says".to_owned(),
+        number => format!("answered exchange {number} with readings that no clock can have"),
     }
 }
 

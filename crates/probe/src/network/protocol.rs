@@ -8,10 +8,14 @@
 //! ```
 //!
 //! The answer repeats the number, which shows that it was read.
-//! After it a connection is one of three. `Hold` keeps the listener for this peer; a byte now and then shows that the peer
+//! After it a connection is one of four. `Hold` keeps the listener for this peer; a byte now and then shows that the peer
 //! lives. `Sink` swallows until the peer ends its side, then answers with 8 bytes: how many it read. `Echo` reads a message
-//! of the agreed size and writes it back, again and again. So the listener never sends more than it was sent, but for those
-//! 8 bytes.
+//! of the agreed size and writes it back, again and again. `Clock` (`clock_exchange.rs`) tells in 48 bytes whose clock it reads, then
+//! answers each message of 32 bytes at once with as many: its clocks' readings. So the listener never sends more than it was sent, but
+//! for those 8 and 48 bytes.
+//!
+//! A greeting of another version is answered by a greeting of one's own, which says the version. A role that a listener does not know is
+//! of a later Plumb: it is closed without an answer. The first listeners of version 2 know no `Clock`.
 
 /// Port where nothing else is said: P-L-U-M on a telephone.
 pub const PORT: u16 = 7586;
@@ -32,6 +36,7 @@ pub(super) enum Role {
     Hold,
     Sink,
     Echo { message_bytes: u32 },
+    Clock,
 }
 
 /// The request of a connection.
@@ -66,6 +71,7 @@ pub(super) fn greeting(asked: Asked) -> [u8; GREETING_BYTES] {
         Role::Hold => (0, 0),
         Role::Sink => (1, 0),
         Role::Echo { message_bytes } => (2, message_bytes),
+        Role::Clock => (3, 0),
     };
     Frame { word, message_bytes, number: asked.number }.bytes()
 }
@@ -76,6 +82,7 @@ pub(super) fn read_greeting(bytes: &[u8; GREETING_BYTES]) -> Result<Asked, NoGre
         (0, 0) => Role::Hold,
         (1, 0) => Role::Sink,
         (2, 1..=MESSAGE_BYTES_MAX) => Role::Echo { message_bytes },
+        (3, 0) => Role::Clock,
         _ => return Err(NoGreeting::Unknown),
     };
     Ok(Asked { role, number })
@@ -138,6 +145,7 @@ mod tests {
             Role::Sink,
             Role::Echo { message_bytes: 1 },
             Role::Echo { message_bytes: MESSAGE_BYTES_MAX },
+            Role::Clock,
         ] {
             let asked = Asked { role, number: 0xfedc_ba98 };
             assert_eq!(read_greeting(&greeting(asked)), Ok(asked));

@@ -1,14 +1,12 @@
 //! Clocks and timers of this host: their error and resolution, and the consequences for latencies.
 
+use super::clock_account::claim;
 use super::{LEVEL, Probed, distribution, window::Window};
 use crate::context::RunContext;
 use crate::watcher::{Event, Watcher};
 use plumb_load::calibrate;
-use plumb_model::facts::{ClockSync, Fact, HostFacts};
 use plumb_model::plan::Properties;
-use plumb_model::probe::{
-    AcrossCpus, ClockProbe, ClockRead, KernelSync, PacingRow, ProbeKind, Smallest, TimerRow,
-};
+use plumb_model::probe::{AcrossCpus, ClockProbe, ClockRead, PacingRow, ProbeKind, Smallest, TimerRow};
 use plumb_observe::{HostRoot, clock_sources};
 use plumb_probe::clock::{ClockCost, TimerCase, TimerTimes, across_cpus, kernel_sync, read_costs, wake_ups};
 use plumb_stats::distribution::figures;
@@ -49,7 +47,11 @@ pub fn probe(each: Duration, stop: &Arc<AtomicBool>, watcher: &Arc<dyn Watcher>)
     let clocks: Vec<ClockRead> = costs.iter().map(clock_read).collect();
     let kernel_sync = kernel_sync();
     let document = ClockProbe {
-        smallest: smallest(&clocks, &pacing, wall_clock_error_ns(&conditions.host, &kernel_sync)),
+        smallest: smallest(
+            &clocks,
+            &pacing,
+            claim(&conditions.host.clock_sync, &kernel_sync).map(|claim| claim.error_ns),
+        ),
         available_sources: clock_sources(&HostRoot::default()),
         kernel_sync,
         clocks,
@@ -120,52 +122,10 @@ fn smallest(clocks: &[ClockRead], pacing: &[PacingRow], wall_clock_error_ns: Opt
     }
 }
 
-/// The error of the wall clock by the time service (RFC 5905, root distance and the offset that is left), else by the kernel.
-fn wall_clock_error_ns(host: &HostFacts, kernel: &Fact<KernelSync>) -> Option<u64> {
-    let distance = |sync: &ClockSync| {
-        let parts = [sync.offset_ns?, sync.root_dispersion_ns?, sync.root_delay_ns? / 2];
-        sync.synchronised.then(|| parts.iter().sum())
-    };
-    let of_kernel = || kernel.value().filter(|sync| sync.synchronised).map(|sync| sync.max_error_ns);
-    host.clock_sync.value().and_then(distance).or_else(of_kernel)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use plumb_model::observation::Distribution;
-
-    fn host(sync: Fact<ClockSync>) -> HostFacts {
-        HostFacts { clock_sync: sync, ..HostFacts::default() }
-    }
-
-    fn kernel(synchronised: bool) -> Fact<KernelSync> {
-        let sync = KernelSync {
-            synchronised,
-            offset_ns: 0,
-            max_error_ns: 9_000_000,
-            estimated_error_ns: 0,
-            frequency_ppm: 0.0,
-        };
-        Fact::known(sync, "adjtimex")
-    }
-
-    #[test]
-    fn the_wall_clock_is_off_by_offset_dispersion_and_half_the_delay_as_the_time_service_says() {
-        let sync = ClockSync {
-            synchronised: true,
-            stratum: Some(3),
-            offset_ns: Some(100),
-            rms_offset_ns: None,
-            root_delay_ns: Some(2_000),
-            root_dispersion_ns: Some(30),
-        };
-        let known = host(Fact::known(sync.clone(), "chronyc"));
-        assert_eq!(wall_clock_error_ns(&known, &kernel(true)), Some(1_130));
-        let lost = host(Fact::known(ClockSync { synchronised: false, ..sync }, "chronyc"));
-        assert_eq!(wall_clock_error_ns(&lost, &kernel(true)), Some(9_000_000), "the kernel's word is next");
-        assert_eq!(wall_clock_error_ns(&host(Fact::unknown("none")), &kernel(false)), None);
-    }
 
     #[test]
     fn the_worst_of_the_schedules_speaks_for_the_instrument() {

@@ -95,7 +95,7 @@ fn measure(settings: &NetworkSettings, peer: &Peer, context: &RunContext) -> Res
 }
 
 /// The first of the addresses that answers; the error of the last one where none does.
-fn first_that_answers<'a>(
+pub(super) fn first_that_answers<'a>(
     addresses: &[SocketAddr],
     last: SocketAddr,
     stop: &'a AtomicBool,

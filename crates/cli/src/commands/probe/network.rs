@@ -29,8 +29,8 @@ pub(super) fn network(arguments: &NetworkArgs) -> Result<End> {
     }
 }
 
-/// Addresses of `HOST[:PORT]`.
-fn resolved(peer: &str) -> Result<Vec<SocketAddr>, UsageError> {
+/// Addresses of `HOST[:PORT]`, one at least.
+pub(super) fn resolved(peer: &str) -> Result<Vec<SocketAddr>, UsageError> {
     let wrong = |why: &str| {
         let hint = format!("HOST or HOST:PORT (port {PORT} unless given), as --listen printed it there");
         UsageError::new(format!("{peer:?} is no address: {why}"), hint)
