@@ -188,8 +188,13 @@ pub fn advised(search: &SettingsSearch, findings: &[Finding]) -> Vec<Preset> {
     presets
 }
 
+/// Rates this close, in logarithms, are alike (ours): a block at a fixed rate ends with some messages more or less.
+const RATES_ALIKE: f64 = 0.03;
+
 /// The blocks that no other of the same search is better than in everything: latency, CPU time per message and rate. Indices.
 pub fn front(blocks: &[SearchBlock]) -> Vec<usize> {
+    // Rates that differ by less than some percent are those of one schedule; less is better here.
+    let alike_rate = |rate: f64| -(rate.max(f64::MIN_POSITIVE).ln() / RATES_ALIKE).round();
     let is_whole = |block: &&SearchBlock| block.failed.is_none() && !block.aborted;
     let has_p99 = blocks.iter().filter(is_whole).all(|block| block.p99_ns.is_some());
     let latency = |block: &SearchBlock| if has_p99 { block.p99_ns } else { block.p50_ns };
@@ -201,7 +206,7 @@ pub fn front(blocks: &[SearchBlock]) -> Vec<usize> {
         let less = [
             (latency(a), latency(b)),
             (a.cpu_per_message_us, b.cpu_per_message_us),
-            (a.achieved_per_s.map(|rate| -rate.round()), b.achieved_per_s.map(|rate| -rate.round())),
+            (a.achieved_per_s.map(alike_rate), b.achieved_per_s.map(alike_rate)),
         ];
         let known = || less.iter().filter_map(|(a, b)| Some(((*a)?, (*b)?)));
         known().all(|(a, b)| a <= b) && known().any(|(a, b)| a < b)

@@ -101,10 +101,14 @@ fn spent(report: &SearchReport) -> Option<Section> {
     }
     if let Some(spread) = report.spread_log {
         let own = |block: &&SearchBlock| block.settings.is_empty() && block.failed.is_none();
+        let values = report.blocks.iter().filter(own).filter_map(|block| block.objective);
+        let (least, most) =
+            values.fold((f64::INFINITY, 0.0_f64), |(least, most), value| (least.min(value), most.max(value)));
         sentences.push(format!(
-            "The {} of your own settings differ by {} (one standard deviation).",
+            "The {} of your own settings typically differ by {} (outliers apart; the highest is {} of the lowest).",
             counted(report.blocks.iter().filter(own).count(), "block"),
-            percent(spread.exp() - 1.0)
+            percent(spread.exp() - 1.0),
+            ratio(most / least)
         ));
     }
     Some(Section::sentences("The search", "it chose, and proves nothing", sentences))

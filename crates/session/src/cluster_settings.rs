@@ -34,6 +34,10 @@ struct EndedLab;
 const ENDED: &str = "the brokers of the trial's lab have ended, and their settings with them";
 
 impl ClusterSettings for EndedLab {
+    fn has_ended(&self) -> bool {
+        true
+    }
+
     fn brokers(&self) -> Vec<i32> {
         Vec::new()
     }
@@ -69,6 +73,9 @@ impl ClusterSettings for Connected {
         let entry = self.entry(of, key)?;
         if entry.is_secret {
             return Err("its value is kept from everybody, so it could not be put back".to_owned());
+        }
+        if entry.is_read_only {
+            return Err("it cannot be changed while the broker runs".to_owned());
         }
         Ok(entry.is_own.then_some(entry.value))
     }

@@ -202,8 +202,9 @@ impl Guard {
 
     /// Puts the changes back; none where somebody else has the journal now, or has put them back or kept them meanwhile.
     fn put_back(&self, host: &Host, cause: Cause) -> Result<Option<WatchEnd>, JournalError> {
-        let is_for_others =
-            |state: &JournalState| is_decided(state) || (cause == Cause::ApplierEnded) == state.applied.is_some();
+        let is_for_others = |state: &JournalState| {
+            is_decided(state) || (cause == Cause::ApplierEnded) == state.applied.is_some()
+        };
         let mut journal = match Journal::reopen(&self.places, &self.id) {
             Err(JournalError::Busy { .. }) => return Ok(None),
             // It cannot be written, as on a file system that is read-only by now: the host must not stay changed for that.

@@ -31,6 +31,11 @@ pub trait ClusterSettings: Send + Sync {
     /// In words, where the cluster does not say, or has no such key.
     fn value_in_force(&self, of: &ClusterPart, key: &str) -> Result<String, String>;
 
+    /// True if the cluster has ended for good, and its settings with it.
+    fn has_ended(&self) -> bool {
+        false
+    }
+
     /// Sets a key, or takes it away so that its default is in force again.
     ///
     /// # Errors

@@ -33,7 +33,8 @@ impl Reverted {
 
     /// What was left when changes were put back earlier: nothing more is to be done about it, and it is not as it was.
     pub fn left_before(state: &JournalState) -> Self {
-        let steps = state.steps.iter().filter_map(|step| Some(RevertedStep::of(step, step.restored.clone()?)));
+        let steps =
+            state.steps.iter().filter_map(|step| Some(RevertedStep::of(step, step.restored.clone()?)));
         let is_left = |step: &RevertedStep| !matches!(step.outcome, Restored::Restored | Restored::Unchanged);
         Reverted { steps: steps.filter(is_left).collect() }
     }
@@ -238,5 +239,52 @@ mod tests {
         assert!(failed.to_string().contains("all 2 changes that were begun are put back"), "{failed}");
         assert!(journal.state().is_settled());
         assert_eq!(journal.state().steps[1].restored, Some(Restored::Unchanged));
+    }
+
+    /// A cluster of one key that may answer or not.
+    struct Away(std::sync::atomic::AtomicBool);
+
+    impl Away {
+        fn told(&self) -> Result<String, String> {
+            match self.0.load(std::sync::atomic::Ordering::Relaxed) {
+                true => Err("no broker answers".to_owned()),
+                false => Ok("4".to_owned()),
+            }
+        }
+    }
+
+    impl ClusterSettings for Away {
+        fn brokers(&self) -> Vec<i32> {
+            vec![1]
+        }
+
+        fn own_value(&self, _of: &ClusterPart, _key: &str) -> Result<Option<String>, String> {
+            self.told().map(Some)
+        }
+
+        fn value_in_force(&self, _of: &ClusterPart, _key: &str) -> Result<String, String> {
+            self.told()
+        }
+
+        fn set(&self, _of: &ClusterPart, _key: &str, _value: Option<&str>) -> Result<(), String> {
+            self.told().map(drop)
+        }
+    }
+
+    #[test]
+    fn what_a_broker_that_does_not_answer_has_kept_is_still_to_be_put_back() {
+        let journals = tempfile::tempdir().unwrap();
+        let cluster = Arc::new(Away(false.into()));
+        let host = Host::default().with_cluster(Arc::clone(&cluster) as Arc<dyn ClusterSettings>);
+        let places = Places { own: journals.path().to_owned(), others: Vec::new() };
+        let owner = JournalOwner::Trial { run: "r".into(), bootstrap: Some("b:1".to_owned()) };
+        let mut journal = Journal::open(&places, &host, owner, Timestamp::UNIX_EPOCH).unwrap();
+        let setting = Setting::new("broker:1:num.io.threads").unwrap();
+        let change = steps::change(&setting, &host, "4").unwrap();
+        steps::make(&host, &mut journal, &change).unwrap();
+        cluster.0.store(true, std::sync::atomic::Ordering::Relaxed);
+        let reverted = revert(&host, &mut journal, Cause::BlockOver).unwrap();
+        assert!(matches!(reverted.steps[0].outcome, Restored::Failed { .. }), "{reverted:?}");
+        assert!(journal.state().is_left(&host));
     }
 }

@@ -1,6 +1,6 @@
 //! One change made, and one put back.
 
-use crate::host::Host;
+use crate::host::{ClusterSettings, Host};
 use crate::inverse::{self, inverse, resets_others};
 use crate::journal::{Journal, JournalError, Record, Restored, StepState};
 use crate::setting::{Setting, SettingError};
@@ -117,7 +117,10 @@ pub(crate) fn restore(host: &Host, step: &StepState, started_anew: bool) -> Rest
     };
     let reads = match setting.read(host) {
         Ok(reads) => reads,
-        Err(error @ SettingError::NoCluster { .. }) => {
+        // A broker that does not answer now has kept what was changed: that is still to be put back.
+        Err(error @ (SettingError::NoCluster { .. } | SettingError::NotTold { .. }))
+            if !host.cluster().is_some_and(ClusterSettings::has_ended) =>
+        {
             return Restored::Failed { reason: chain(&error).join(": ") };
         }
         Err(error) => return Restored::Gone { reason: chain(&error).join(": ") },

@@ -39,7 +39,7 @@ pub(super) fn check(arguments: &CheckArgs) -> Result<End> {
     Ok(if hosts::hurts(&found) { End::Found } else { End::Done })
 }
 
-fn refuse_short(window: Nanos) -> Result<(), UsageError> {
+pub(super) fn refuse_short(window: Nanos) -> Result<(), UsageError> {
     match window < WINDOW_MIN {
         false => Ok(()),
         true => Err(UsageError::new(

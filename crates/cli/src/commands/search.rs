@@ -60,6 +60,9 @@ pub(super) fn search(arguments: &SearchArgs) -> Result<End> {
     plumb_session::check(&plan)?;
     request.write(&directory)?;
     let done = carry(&request, &directory, arguments);
+    if done.is_err() && directory.join(SEARCH).exists() {
+        printer::note(&format!("it can go on: plumb search --resume {}", directory.display()));
+    }
     if done.is_err() && !directory.join(SEARCH).exists() {
         // Nothing was measured: nothing is left.
         request::forget(&directory);
@@ -74,9 +77,16 @@ fn dry_run(request: &Request) -> Result<End> {
         let plan = own.search_plan()?;
         plumb_session::check(&plan)?;
         printer::out(&plumb_report::plan_text::render(&plan, printer::style()));
+        let changes =
+            plan.settings_search.iter().flat_map(|search| &search.presets).map(|preset| &preset.settings);
+        let some = changes.max_by_key(|settings| settings.len()).cloned().unwrap_or_default();
+        let proof =
+            Proof { request: own, winner: &some, smallest: some.clone(), unpruned: None, rate_per_s: None };
+        let [parts, proven] = [proof.parts_plan(1)?, proof.plan()?].map(|plan| Estimate::of(&plan));
         printer::remark(&format!(
-            "The search would take at most {}, and its proof as long again or more.",
-            Estimate::of(&plan)
+            "The search would take {} or up to twice that, the parts of {} {parts}, the proof {proven}.",
+            Estimate::of(&plan),
+            counted(some.len(), "change")
         ));
     }
     if all.len() > 1 {

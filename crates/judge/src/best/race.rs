@@ -197,10 +197,10 @@ impl Race {
             .map(|(_, at)| at);
         let error = winner.and_then(|at| self.difference(at, default)).map(|(_, error)| error);
         let spread = noise::spread(&raced);
-        let smallest_gain = match error {
-            Some(error) => Some((-(gain_needed(error) + noise::POWER_Z * error)).exp()),
-            None => spread.map(|sd| noise::smallest_gain(sd, state.plan)),
-        };
+        let of_race = error.map(|error| (-(gain_needed(error) + noise::POWER_Z * error)).exp());
+        let of_noise = spread.map(|sd| noise::smallest_gain(sd, state.plan));
+        // A race whose pairs agree by luck promises no more than the noise allows.
+        let smallest_gain = of_race.into_iter().chain(of_noise).reduce(f64::min);
         let found = |ending| Found { ending, winner: None, unpruned: None, smallest_gain, spread };
         let better = |at: usize| {
             breaks || self.difference(at, default).is_some_and(|(mean, error)| mean <= -gain_needed(error))

@@ -184,18 +184,13 @@ fn proposed(
     winner.iter().map(change).collect()
 }
 
-/// What the interval of a part shows. Each change has an interval of its own level: one in twenty that does nothing would be called
-/// otherwise, and no change is proposed for its part alone.
+/// What the trial of the parts says of one, which allows for how many there are.
 fn part_verdict(part: &MetricResult) -> PartVerdict {
-    let worse_above_1 = part.good == Good::Lower;
-    let (Some(low), Some(high)) = (part.interval_low, part.interval_high) else {
-        return PartVerdict::NotShown;
-    };
-    match () {
-        () if part.verdict == Verdict::Equivalent => PartVerdict::Idle,
-        () if low > 1.0 && worse_above_1 || high < 1.0 && !worse_above_1 => PartVerdict::Matters,
-        () if high < 1.0 && worse_above_1 || low > 1.0 && !worse_above_1 => PartVerdict::Harmful,
-        () => PartVerdict::NotShown,
+    match part.verdict {
+        Verdict::Equivalent => PartVerdict::Idle,
+        Verdict::Worse => PartVerdict::Matters,
+        Verdict::Better => PartVerdict::Harmful,
+        Verdict::Undecided => PartVerdict::NotShown,
     }
 }
 
@@ -479,10 +474,13 @@ fn better(report: &SearchReport) -> Vec<String> {
         _ => String::new(),
     };
     let mut sentences = vec![format!(
-        "{changes} proven better: {} {gain}{interval}{values}, in {} of blocks that did not choose them, on {} of the brokers.",
+        "{changes} proven better: {} {gain}{interval}{values}, in {} of blocks that did not choose them{}.",
         report.metric,
         counted(proof.pairs as usize, "pair"),
-        counted(proof.starts as usize, "start")
+        match proof.starts {
+            0 | 1 => String::new(),
+            starts => format!(", on {} of the brokers", counted(starts as usize, "start")),
+        }
     )];
     if let Some(goal) = proof.goal_held {
         sentences.push(format!("The goal held in {} of {} blocks.", goal.held, goal.blocks));

@@ -115,7 +115,10 @@ fn answer(plan: &TunePlan, asked: Asked<'_>) -> Vec<String> {
         words.push("A link may go down for a moment: see the risks above.".to_owned());
     }
     if cuts_off {
-        words.push("Some of them can make this host unreachable or lose data: without --force they are refused.".to_owned());
+        words.push(
+            "Some of them can make this host unreachable or lose data: without --force they are refused."
+                .to_owned(),
+        );
     }
     words
 }

@@ -7,6 +7,7 @@ use crate::host::Host;
 use crate::setting::Setting;
 use jiff::Timestamp;
 use plumb_model::change::{Change, way_back};
+use plumb_model::setting_name::ClusterName;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -127,9 +128,15 @@ impl JournalState {
             return false;
         }
         let started_anew = self.started_anew(host);
+        // The brokers of a trial's own lab end with it.
+        let of_own_lab = |step: &StepState| {
+            matches!(self.opened.owner, JournalOwner::Trial { bootstrap: None, .. })
+                && ClusterName::new(&step.change.target.key).is_some()
+        };
         let is_here = |step: &StepState| {
-            !started_anew
-                || Setting::new(&step.change.target.key).is_ok_and(|setting| !setting.ends_with_the_boot())
+            let outlives_the_boot =
+                || Setting::new(&step.change.target.key).is_ok_and(|setting| !setting.ends_with_the_boot());
+            !of_own_lab(step) && (!started_anew || outlives_the_boot())
         };
         self.outstanding().any(is_here)
     }

@@ -7,7 +7,6 @@ use super::SettingError;
 use crate::host::{ClusterPart, ClusterSettings, Host};
 use plumb_model::change::Owner;
 use plumb_model::setting_name::{self, ClusterName};
-use std::io;
 use std::time::{Duration, Instant};
 
 /// Parts of keys that Plumb does not change: how long data is kept, how many copies there are and when they count, who may connect.
@@ -80,10 +79,10 @@ impl ClusterSetting {
 
     pub(super) fn write(&self, name: &str, host: &Host, value: &str) -> Result<(), SettingError> {
         let given = (value != DEFAULT).then_some(value);
-        cluster(name, host)?.set(&self.part, &self.key, given).map_err(|words| SettingError::Refused {
+        cluster(name, host)?.set(&self.part, &self.key, given).map_err(|reason| SettingError::NotTaken {
             name: name.to_owned(),
             value: value.to_owned(),
-            source: io::Error::other(words),
+            reason,
         })?;
         let end = Instant::now() + KNOWN_WITHIN;
         while self.read(name, host)? != value && Instant::now() < end {
@@ -120,12 +119,8 @@ fn cluster<'h>(name: &str, host: &'h Host) -> Result<&'h dyn ClusterSettings, Se
     host.cluster().ok_or_else(|| SettingError::NoCluster { name: name.to_owned() })
 }
 
-fn unknown(name: &str, words: String) -> SettingError {
-    SettingError::Unknown {
-        name: name.to_owned(),
-        path: "the cluster".into(),
-        source: io::Error::other(words),
-    }
+fn unknown(name: &str, reason: String) -> SettingError {
+    SettingError::NotTold { name: name.to_owned(), reason }
 }
 
 #[cfg(test)]

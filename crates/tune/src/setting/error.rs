@@ -11,7 +11,7 @@ use thiserror::Error;
 #[expect(missing_docs, reason = "each variant's message says what it is")]
 pub enum SettingError {
     #[error(
-        "host setting {name:?} is no kernel setting: expected a sysctl name such as net.ipv4.tcp_slow_start_after_idle, or a path under /proc/sys or /sys"
+        "host setting {name:?} is no setting: expected a sysctl name such as net.ipv4.tcp_slow_start_after_idle, a path under /proc/sys or /sys, or of a cluster broker:1:num.io.threads or topic:orders:segment.ms"
     )]
     Name { name: String },
     #[error("host setting {name}: {value:?} is no value: expected one line")]
@@ -53,6 +53,10 @@ pub enum SettingError {
     Unchangeable { name: String, reason: String },
     #[error("{name} is a setting of a cluster, and none is named")]
     NoCluster { name: String },
+    #[error("{name}: the cluster does not tell it: {reason}")]
+    NotTold { name: String, reason: String },
+    #[error("{name}: the cluster does not take {value:?}: {reason}")]
+    NotTaken { name: String, value: String, reason: String },
 }
 
 impl HasFault for SettingError {
@@ -88,6 +92,9 @@ impl HasFault for SettingError {
             SettingError::NotAsBefore { .. } => "set it by hand to what it was before",
             SettingError::Unchangeable { .. } => "leave it out, or change it by hand",
             SettingError::NoCluster { .. } => "name its brokers with --bootstrap HOST:PORT",
+            SettingError::NotTold { .. } | SettingError::NotTaken { .. } => {
+                "kafka-configs.sh --describe --all lists what brokers and topics there are, and their keys"
+            }
             SettingError::Twice { .. } => "leave one of them out: they are two names of one limit",
             SettingError::Refused { .. } | SettingError::NotInEffect { .. } => {
                 "write the value by hand and see what the kernel makes of it; what was changed has been put back"

@@ -51,8 +51,8 @@ impl KernelFile {
                 "/ip_default_ttl",
                 "/hop_limit",
             ]
-                .iter()
-                .any(|file| path.ends_with(file))
+            .iter()
+            .any(|file| path.ends_with(file))
     }
 
     /// The reason why it is never changed: its value is a secret, or reads as something that it does not take back.

@@ -242,7 +242,12 @@ fn show(state: &JournalState, arguments: &ApplyArgs, is_unguarded: bool) -> Resu
         })
         .collect();
     if arguments.output == ResultOutput::Json {
-        printer::out(&json(&Applied { journal_id: Some(id), confirm_within_s, guard_is_gone: is_unguarded, changes })?);
+        printer::out(&json(&Applied {
+            journal_id: Some(id),
+            confirm_within_s,
+            guard_is_gone: is_unguarded,
+            changes,
+        })?);
         return Ok(());
     }
     let made = changes.iter().filter(|change| change.skipped.is_none()).count();
@@ -266,7 +271,9 @@ fn show(state: &JournalState, arguments: &ApplyArgs, is_unguarded: bool) -> Resu
     }
     text += &match arguments.confirm_within {
         Some(_) if is_unguarded => {
-            format!("The guard has ended, so nothing comes back by itself. Put all back: plumb tune revert {id}\n")
+            format!(
+                "The guard has ended, so nothing comes back by itself. Put all back: plumb tune revert {id}\n"
+            )
         }
         Some(within) => format!(
             "All is put back in {} unless you keep it: plumb tune confirm {id}\n",

@@ -8,6 +8,7 @@ use crate::printer;
 use crate::result_dir::json;
 use anyhow::Result;
 use plumb_model::figure::counted;
+use plumb_model::setting_name::ClusterName;
 use plumb_tune::host::Host;
 use plumb_tune::journal::{
     self, Cause, Journal, JournalError, JournalOwner, JournalState, Places, Record, Restored, StepState,
@@ -319,7 +320,9 @@ fn list(state: &JournalState, host: &Host, places: &Places) -> Listed {
         state: state_words(state, places),
         guard: state
             .guard
-            .filter(|guard| is_unconfirmed(state) && !state.is_guarded_elsewhere(host) && guard.is_there(host))
+            .filter(|guard| {
+                is_unconfirmed(state) && !state.is_guarded_elsewhere(host) && guard.is_there(host)
+            })
             .map(|guard| guard.pid),
         guard_is_gone: is_unconfirmed(state)
             && !state.is_guarded_elsewhere(host)
@@ -367,6 +370,7 @@ fn text(listed: &Listed) -> String {
             }
             Some(now) if now == after => String::new(),
             Some(now) => format!(", and now {now}: it was set again since"),
+            None if ClusterName::new(&change.target).is_some() => String::new(),
             None => ", and now not seen from here".to_owned(),
         };
         text += &format!("  {}: {before} -> {after}{since}\n", change.target);

@@ -29,6 +29,9 @@ pub(super) fn plan(arguments: &PlanArgs) -> Result<End> {
         )
         .into());
     }
+    if arguments.host.window.0 > 0 {
+        check::refuse_short(arguments.host.window)?;
+    }
     let profile = arguments.profile.as_deref().map(read_profile).transpose()?.unwrap_or_default();
     let mut host = arguments.host.clone();
     if is_profile_alone {

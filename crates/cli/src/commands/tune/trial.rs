@@ -43,7 +43,11 @@ pub(super) fn trial(arguments: &TuneTrialArgs) -> Result<End> {
     let wanted: Vec<Change> = plan.changes.iter().map(|planned| planned.change.clone()).collect();
     if plumb_tune::apply::are_made(&host, &wanted)? {
         let hint = "take them back first (plumb tune revert), then try them";
-        return Err(UsageError::new("every setting of the plan is as it asks already: there is nothing to try", hint).into());
+        return Err(UsageError::new(
+            "every setting of the plan is as it asks already: there is nothing to try",
+            hint,
+        )
+        .into());
     }
     let mut load = scenario_file::read(&arguments.load)?;
     use_brokers(&arguments.cluster, &mut load.0, &mut load.1);
@@ -108,7 +112,9 @@ impl Parts<'_> {
         };
         let kept: Vec<&PlannedChange> = changes.iter().copied().filter(matters).collect();
         if kept.is_empty() {
-            printer::out("No single change is shown to matter by itself, though all together do: all are kept.\n");
+            printer::out(
+                "No single change is shown to matter by itself, though all together do: all are kept.\n",
+            );
         }
         if kept.is_empty() || kept.len() == changes.len() {
             return self.propose(&changes);
@@ -145,7 +151,8 @@ impl Parts<'_> {
             return Ok(());
         }
         // The part that asks for most pairs first: what it is refused with holds for all.
-        let mut later = [each_left_out(changes), vec![arm(AS_IS, &[]), arm(ALL, changes), arm(PROPOSED, &changes[..1])]];
+        let mut later =
+            [each_left_out(changes), vec![arm(AS_IS, &[]), arm(ALL, changes), arm(PROPOSED, &changes[..1])]];
         if changes.len() < PROOF_ARMS {
             later.reverse();
         }

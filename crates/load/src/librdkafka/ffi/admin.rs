@@ -59,6 +59,8 @@ pub struct ConfigEntry {
     pub value: String,
     /// True if the value is kept from everybody.
     pub is_secret: bool,
+    /// True if it cannot be changed while the broker runs.
+    pub is_read_only: bool,
     /// True if it was set for this topic or broker alone while the cluster ran, and can be taken away again.
     pub is_own: bool,
 }
@@ -434,6 +436,7 @@ unsafe fn read_configs(resource: *const sys::rd_kafka_ConfigResource_t) -> Vec<C
                 name: text(sys::rd_kafka_ConfigEntry_name(entry)),
                 value,
                 is_secret,
+                is_read_only: sys::rd_kafka_ConfigEntry_is_read_only(entry) != 0,
                 is_own: matches!(
                     sys::rd_kafka_ConfigEntry_source(entry),
                     Source::RD_KAFKA_CONFIG_SOURCE_DYNAMIC_TOPIC_CONFIG
