@@ -198,3 +198,42 @@ fn a_guard_that_was_killed_is_told() {
     let Some(ended) = in_a_namespace(&script(rest)) else { return };
     assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
 }
+
+#[test]
+fn a_journal_that_is_cut_at_once_is_no_way_to_keep_what_was_not_confirmed() {
+    let rest = r#"
+        for lines in 0 1 2 20; do
+            rm -rf state
+            "$1" tune apply plan.json --confirm-within 60s > /dev/null || exit 91
+            journal=$(echo state/journal/*.jsonl); head -n $lines $journal > cut; cat cut > $journal
+            comes_back || exit 92
+        done"#;
+    let Some(ended) = in_a_namespace(&script(rest)) else { return };
+    assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
+}
+
+#[test]
+fn on_a_disk_that_is_read_only_by_now_guard_and_revert_put_back_all_the_same() {
+    let rest = r#"
+        mkdir small; mount -t tmpfs none small || exit 77
+        trap 'umount --lazy small' EXIT
+        export PLUMB_STATE_DIR=$PWD/small
+        "$1" tune apply plan.json --confirm-within 500ms > applied.txt || exit 91
+        mount -o remount,ro small || exit 77
+        comes_back || exit 92
+        mount -o remount,rw small
+        # What became of them is written down once that is possible.
+        until "$1" tune history | grep -q "nobody confirmed in time"; do sleep 0.05; done
+        "$1" tune apply plan.json > applied.txt || exit 93
+        mount -o remount,ro small || exit 94
+        "$1" tune revert > reverted.txt || exit 95
+        all | cmp - before"#;
+    let Some(ended) = in_a_namespace(&script(rest)) else { return };
+    match ended.code() {
+        Some(77) => passed_over("no file system in memory can be mounted here, or made read-only"),
+        code => {
+            assert_eq!(code, Some(0), "{} {}", ended.stdout, ended.stderr);
+            assert!(ended.stderr.contains("goes on showing these changes"), "{}", ended.stderr);
+        }
+    }
+}

@@ -55,6 +55,26 @@ pub fn same_value(a: &str, b: &str) -> bool {
     a == b || numbers || WORDS.iter().any(|words| among(words, a) && among(words, b))
 }
 
+/// Defaults of librdkafka 2.12 (its CONFIGURATION.md), by the usual names, of properties that change what a write or a read is promised, or how
+/// much a client holds.
+const CLIENT_DEFAULTS: [(&str, &str); 9] = [
+    ("acks", "all"),
+    ("enable.idempotence", "false"),
+    ("retries", "2147483647"),
+    ("delivery.timeout.ms", "300000"),
+    ("queue.buffering.max.kbytes", "1048576"),
+    ("message.max.bytes", "1000000"),
+    ("batch.num.messages", "10000"),
+    ("enable.auto.commit", "true"),
+    ("isolation.level", "read_committed"),
+];
+
+/// True if a client has this value where the property is not written. False also where its default is not known here.
+pub fn is_client_default(name: &str, value: &str) -> bool {
+    let name = usual_name(name);
+    CLIENT_DEFAULTS.iter().any(|(known, default)| *known == name && same_value(default, value))
+}
+
 /// A finite number, in decimal or as `0x...`.
 pub fn number(text: &str) -> Option<f64> {
     let text = text.trim();

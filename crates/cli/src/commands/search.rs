@@ -14,13 +14,14 @@ use crate::errors::UsageError;
 use crate::progress::Estimate;
 use crate::result_dir::{self, ResultKind, Shown};
 use crate::{printer, progress, stop, whole_file};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use plumb_judge::settings_search::{Runs, report, smallest};
 use plumb_model::best::BestEnding;
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::figure::counted;
-use plumb_model::plan::Plan;
+use plumb_model::plan::{Plan, Properties};
 use plumb_model::search_report::{SearchOutcome, SearchReport};
+use plumb_model::settings_search::SearchDimension;
 use plumb_session::run_dir;
 use proof::Proof;
 use request::Request;
@@ -58,6 +59,10 @@ pub(super) fn search(arguments: &SearchArgs) -> Result<End> {
         return Err(UsageError::new(message, hint).into());
     }
     plumb_session::check(&plan)?;
+    // What keeps a trial from running here is better known before the search than after it.
+    if !request.trial_only && !request.climbs()? {
+        plumb_session::check(&Trials::of(&request, &plan)?.proof)?;
+    }
     request.write(&directory)?;
     let done = carry(&request, &directory, arguments);
     if done.is_err() && directory.join(SEARCH).exists() {
@@ -70,6 +75,30 @@ pub(super) fn search(arguments: &SearchArgs) -> Result<End> {
     done
 }
 
+/// The trials that would follow on a winner with as many changes as the largest preset has.
+struct Trials {
+    changes: usize,
+    parts: Plan,
+    proof: Plan,
+}
+
+impl Trials {
+    fn of(request: &Request, plan: &Plan) -> Result<Self> {
+        let search = plan.settings_search.as_ref().context("the plan of the search has no space")?;
+        let another = |dimension: &SearchDimension| {
+            let other = dimension.values.iter().enumerate().find(|(at, _)| *at != dimension.current)?.1;
+            Some((dimension.setting.clone(), other.clone()))
+        };
+        let presets = search.presets.iter().map(|preset| preset.settings.clone());
+        let largest = presets.max_by_key(Properties::len).filter(|settings| !settings.is_empty());
+        let some =
+            largest.unwrap_or_else(|| search.dimensions.iter().find_map(another).into_iter().collect());
+        let proof =
+            Proof { request, winner: &some, smallest: some.clone(), unpruned: None, rate_per_s: None };
+        Ok(Trials { changes: some.len(), parts: proof.parts_plan(1)?, proof: proof.plan()? })
+    }
+}
+
 /// Shows the search for each promise that the setups make.
 fn dry_run(request: &Request) -> Result<End> {
     let all = request.by_promise()?;
@@ -77,17 +106,19 @@ fn dry_run(request: &Request) -> Result<End> {
         let plan = own.search_plan()?;
         plumb_session::check(&plan)?;
         printer::out(&plumb_report::plan_text::render(&plan, printer::style()));
-        let changes =
-            plan.settings_search.iter().flat_map(|search| &search.presets).map(|preset| &preset.settings);
-        let some = changes.max_by_key(|settings| settings.len()).cloned().unwrap_or_default();
-        let proof =
-            Proof { request: own, winner: &some, smallest: some.clone(), unpruned: None, rate_per_s: None };
-        let [parts, proven] = [proof.parts_plan(1)?, proof.plan()?].map(|plan| Estimate::of(&plan));
-        printer::remark(&format!(
-            "The search would take {} or up to twice that, the parts of {} {parts}, the proof {proven}.",
-            Estimate::of(&plan),
-            counted(some.len(), "change")
-        ));
+        let estimate = Estimate::of(&plan);
+        printer::remark(&if own.climbs()? {
+            format!(
+                "The search would take {estimate} at each rate that it tries, and its proof as long again or more."
+            )
+        } else {
+            let trials = Trials::of(own, &plan)?;
+            let [parts, proven] = [&trials.parts, &trials.proof].map(Estimate::of);
+            format!(
+                "The search would take {estimate} or up to twice that, the parts of {} {parts}, the proof {proven}.",
+                counted(trials.changes, "change")
+            )
+        });
     }
     if all.len() > 1 {
         printer::remark(&format!(

@@ -10,7 +10,7 @@ use plumb_model::figure::{counted, percent, ratio, significant};
 use plumb_model::finding::{Severity, ValidityVerdict};
 use plumb_model::metric::of_latency;
 use plumb_model::plan::{ClusterPlan, Goal, Properties, StepPlan, TopicPlan};
-use plumb_model::property::usual_name;
+use plumb_model::property::{is_client_default, usual_name};
 use plumb_model::search::SearchBound;
 use plumb_model::search_report::{
     EnvelopeFact, GoalHeld, GuardFigure, HighestRate, PartVerdict, ProposedChange, RateCheck,
@@ -313,7 +313,11 @@ fn is_higher(rates: &[HighestRate]) -> bool {
 
 /// What a write is promised by a step, as it was asked for.
 pub fn promise(step: &StepPlan) -> String {
-    let of_client = step.producer.iter().filter(|(name, _)| PROMISES.contains(&usual_name(name)));
+    // What has its default is the same promise where it is not written.
+    let of_client = step
+        .producer
+        .iter()
+        .filter(|(name, value)| PROMISES.contains(&usual_name(name)) && !is_client_default(name, value));
     let mut parts: Vec<String> =
         of_client.map(|(name, value)| format!("{}={value}", usual_name(name))).collect();
     if !parts.iter().any(|part| part.starts_with("acks=")) {

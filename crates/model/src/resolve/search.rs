@@ -6,7 +6,7 @@ use super::trail::Trail;
 use super::{ResolveError, goal};
 use crate::metric::of_latency;
 use crate::plan::{Goal, GoalLatency, Keys, Length, Mode, Origin, Properties, StepPlan, TopicPlan};
-use crate::property::{same_value, usual_name};
+use crate::property::{is_client_default, same_value, usual_name};
 use crate::scenario::{Scenario, SearchWords};
 use crate::settings_search::{
     LeftOut, Objective, Preset, SearchDimension, SettingsSearch, of_owner, step_with,
@@ -325,7 +325,9 @@ fn as_preset(search: &SettingsSearch, first: &StepPlan, other: &StepPlan) -> Res
             // What has its default is the same where it is not written.
             let is_default = |name: &str, value: &str| {
                 let tunable = crate::tunable::find(&format!("{}.{name}", owner.name()));
+                let is_clients = matches!(owner, Owner::Producer | Owner::Consumer);
                 tunable.is_some_and(|tunable| same_value(value, &default(tunable, step)))
+                    || is_clients && is_client_default(name, value)
             };
             let kept = properties.iter().filter(|(name, value)| {
                 let name = usual_name(name);

@@ -38,8 +38,15 @@ fn another_setup_is_tried_first_where_it_differs_in_settings_of_the_space_alone(
 #[test]
 fn a_default_that_a_setup_writes_is_no_difference() {
     // Random bytes do not compress, so that the compression is not searched here.
-    let plan =
-        plan(&[&[("acks", "all")], &[("acks", "all"), ("compression.type", "none"), ("linger.ms", "0.2")]]);
+    let plan = plan(&[
+        &[],
+        &[
+            ("acks", "-1"),
+            ("enable.idempotence", "false"),
+            ("compression.type", "none"),
+            ("linger.ms", "0.2"),
+        ],
+    ]);
     let search = plan.settings_search.unwrap();
     let preset = search.presets.last().unwrap();
     assert_eq!(preset.settings, [("producer.linger.ms".to_owned(), "0.2".to_owned())].into());
