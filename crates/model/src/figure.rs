@@ -87,7 +87,11 @@ pub fn time_within(ns: f64, half_ns: f64) -> String {
         Some(unit) => format!("{} {}", significant(half_ns / unit.ns, 2), unit.sign),
         None => time(half_ns),
     };
-    format!("{} {} ± {half}", decimals(ns / unit.ns, places), unit.sign)
+    let value = decimals(ns / unit.ns, places);
+    // Less than the digits show is 0, on whichever side it is.
+    let is_zero = value.chars().all(|c| !c.is_ascii_digit() || c == '0');
+    let value = if is_zero { value.trim_start_matches('-') } else { &value };
+    format!("{value} {} ± {half}", unit.sign)
 }
 
 /// A difference of rates with its sign: `+3.21 ppm`, `-0.04 ppm`.
@@ -407,6 +411,8 @@ mod tests {
             (552_000_123_456.0, 31_400.0, "552.000123 s ± 31 µs"),
             (5_000.0, 31_400.0, "5 µs ± 31 µs"),
             (5_000.0, 3_140.0, "5.0 µs ± 3.1 µs"),
+            (-300.0, 21_000.0, "0 µs ± 21 µs"),
+            (-300.0, 3_100.0, "-0.3 µs ± 3.1 µs"),
             (0.0, 0.0, "0 ns ± 0 ns"),
             (1.0e8, 0.0, "100.000000 ms ± 0 ns"),
             (2.0e6, 3.0e9, "0.0 s ± 3.0 s"),
