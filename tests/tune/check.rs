@@ -216,9 +216,11 @@ for one in tries:
     one.setblocking(False)
     try: one.connect(("127.0.0.1", 7791))
     except BlockingIOError: pass
-time.sleep(20)
+open("ready", "w")
+time.sleep(60)
 ' & server=$!
-        sleep 0.5; "$1" check --window 3s --only accept-queue --output json; code=$?
+        until [ -e ready ]; do sleep 0.02; done
+        "$1" check --window 3s --only accept-queue --output json; code=$?
         kill $server; exit $code"#;
     let Some(ended) = in_a_namespace(script) else { return };
     assert_eq!(ended.code(), Some(1), "{} {}", ended.stdout, ended.stderr);
