@@ -23,6 +23,8 @@ use plumb_model::plan::{Plan, Properties};
 use plumb_model::search_report::{SearchOutcome, SearchReport};
 use plumb_model::settings_search::SearchDimension;
 use plumb_session::run_dir;
+use plumb_tune::host::Host;
+use plumb_tune::journal::Places;
 use proof::Proof;
 use request::Request;
 use std::path::{Path, PathBuf};
@@ -61,7 +63,7 @@ pub(super) fn search(arguments: &SearchArgs) -> Result<End> {
     plumb_session::check(&plan)?;
     // What keeps a trial from running here is better known before the search than after it.
     if !request.trial_only && !request.climbs()? {
-        plumb_session::check(&Trials::of(&request, &plan)?.proof)?;
+        plumb_tune::journal::check(&Places::here(), &Host::default())?;
     }
     request.write(&directory)?;
     let done = carry(&request, &directory, arguments);
