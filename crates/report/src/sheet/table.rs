@@ -127,8 +127,10 @@ impl Table {
                     lines.push(paint.tone(&joined(&names.cells[index], &cells, gap), row.tone));
                 }
                 Names::Above => {
-                    let name = wrapped(&row.name, width);
-                    lines.extend(name.iter().map(|line| paint.tone(line, row.tone)));
+                    let name = row.name.trim_start();
+                    let indent = " ".repeat(row.name.len() - name.len());
+                    let name = wrapped(name, width.saturating_sub(indent.len()));
+                    lines.extend(name.iter().map(|line| paint.tone(&format!("{indent}{line}"), row.tone)));
                     lines.push(paint.tone(&joined("", &cells, gap), row.tone));
                 }
             }
