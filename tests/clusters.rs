@@ -107,3 +107,13 @@ fn a_cluster_that_is_not_named_or_not_there_is_said_with_its_place() {
         assert!(!ended.path("run").exists(), "{scenario}");
     }
 }
+
+#[test]
+fn a_brokers_setting_is_refused_where_it_could_be_put_back_on_another_cluster() {
+    let both = near_and_far();
+    let arms = "load: {rate: 50, duration: 400ms}\ntrial: {pairs: 6}\narms:\n  here: {cluster: near}\n  there: {cluster: far, host: {\"broker:1:num.io.threads\": 9}}\n";
+    let ended = run(&["trial", "run"], &(clusters(&both) + arms));
+    assert_eq!(ended.code(), Some(3), "{} {}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("the run is on several clusters"), "{}", ended.stderr);
+    assert!(!ended.path("run").exists());
+}

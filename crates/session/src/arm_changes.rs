@@ -44,9 +44,27 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
     if searches_host(plan) {
         journal::check(&Places::here(), &host)?;
     }
+    refuse_one_of_several_clusters(plan)?;
     // Those of a cluster are checked once it can be asked.
     let all = arms(plan).map(|arm| arm.host.clone()).chain(searched(plan));
     check_settings(all, &host, |setting| setting.target().owner == change::Owner::Host)
+}
+
+/// Refuses a broker's setting in a run on several clusters: its name does not say whose it is, and what a killed run left would be put back
+/// on another one's broker.
+fn refuse_one_of_several_clusters(plan: &Plan) -> Result<(), SettingError> {
+    let paths = plan.paths().all;
+    let is_there = |cluster: &&ClusterPlan| matches!(cluster, ClusterPlan::Brokers { .. });
+    if !paths.iter().any(is_there) || paths.iter().all(|path| *path == paths[0]) {
+        return Ok(());
+    }
+    match arms(plan).flat_map(|arm| arm.host.keys()).find(|name| ClusterName::new(name).is_some()) {
+        None => Ok(()),
+        Some(name) => Err(SettingError::Unchangeable {
+            name: name.clone(),
+            reason: "the run is on several clusters, and the name does not say on which".to_owned(),
+        }),
+    }
 }
 
 /// Refuses settings of the cluster that cannot be made there, before the first block.
