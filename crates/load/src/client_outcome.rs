@@ -48,6 +48,20 @@ impl ClientOutcome {
         ClientOutcome::Producer(Box::new(ProducerOutcome { id, sent, reported }))
     }
 
+    /// The same with its times on a clock that is ahead of its own by this much.
+    pub(crate) fn moved(mut self, ahead_ns: i64) -> Self {
+        let moved = |time: &mut Option<u64>| *time = time.map(|time| time.saturating_add_signed(ahead_ns));
+        match &mut self {
+            ClientOutcome::Producer(producer) => {
+                moved(&mut producer.sent.first_due_ns);
+                moved(&mut producer.sent.last_due_ns);
+                moved(&mut producer.reported.last_ack_ns);
+            }
+            ClientOutcome::Consumer(received) => moved(&mut received.last_ns),
+        }
+        self
+    }
+
     /// The outcome of a consumer that has ended.
     pub(crate) fn of_consumer(shared: &Shared<'_>, mut received: Received) -> Self {
         received.positions = shared.positions();

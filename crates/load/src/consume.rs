@@ -1,6 +1,7 @@
 //! A consumer's notes of each record, whatever the driver: whose it is, whether it came before, how long it took.
 
 use crate::error_counts::ErrorCounts;
+use crate::observation::Origin;
 use crate::seconds::Seconds;
 use crate::shared::Shared;
 use crate::stamp::{Part, Reading, Stamp};
@@ -142,7 +143,7 @@ impl Received {
                     self.count(record, now);
                 }
                 self.warm_up_arrivals.note(stamp.producer, record.partition, stamp.sequence);
-                note_times(&stamp, now, seconds);
+                note_times(shared, &stamp, now, seconds);
             }
             Part::Measured => self.note_measured(shared, record, &stamp, now, seconds),
         }
@@ -217,11 +218,13 @@ impl Received {
         if !self.arrivals.note_first(stamp.producer, record.partition, stamp.sequence) {
             return;
         }
+        let (stamp, origin) = shared.sender_clocks().on_this_clock(stamp);
         self.catch_up_at_most_sum_ns += before_ns.saturating_sub(stamp.sent_ns) as f64;
-        if let Some(append_ms) = record.append_time_ms {
+        // The append time of a message beside its send time, both of the epoch: of one host's clock alone.
+        if let (Some(append_ms), None) = (record.append_time_ms, origin) {
             self.appends.note(shared.epoch_ns(stamp.sent_ns), shared.epoch_ns(now), append_ms);
         }
-        note_times(stamp, now, seconds);
+        note_span(origin, &stamp, now, seconds);
     }
 
     /// The time of the partition's record before this one, 0 for the first; notes that this one came now.
@@ -263,8 +266,13 @@ impl Received {
     }
 }
 
-fn note_times(stamp: &Stamp, now: u64, seconds: &mut Seconds<'_>) {
-    let second = seconds.at(now, stamp.part != Part::Measured);
+fn note_times(shared: &Shared<'_>, stamp: &Stamp, now: u64, seconds: &mut Seconds<'_>) {
+    let (stamp, origin) = shared.sender_clocks().on_this_clock(stamp);
+    note_span(origin, &stamp, now, seconds);
+}
+
+fn note_span(origin: Option<Origin>, stamp: &Stamp, now: u64, seconds: &mut Seconds<'_>) {
+    let second = seconds.at_from(origin, now, stamp.part != Part::Measured);
     second.received += 1;
     second.response.record_span(stamp.intended_ns, now);
     second.service.record_span(stamp.sent_ns, now);

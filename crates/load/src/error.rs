@@ -112,6 +112,42 @@ pub enum LoadError {
         /// The system's words.
         reason: String,
     },
+    /// Usage: this can only be done by one process.
+    #[error(
+        "{what} cannot be measured by several processes: their consumers would not agree on what is verified"
+    )]
+    OneProcess {
+        /// What was asked for.
+        what: String,
+    },
+    /// A worker cannot do its part of the block.
+    #[error("worker {worker}: {reason}")]
+    Worker {
+        /// Its name.
+        worker: String,
+        /// Its error.
+        reason: String,
+        /// Whose fault it is, as the worker sees it.
+        fault: Fault,
+        /// The worker's hint.
+        hint: Option<String>,
+    },
+    /// Environment: a worker was lost before anything was measured.
+    #[error("worker {worker} was lost: {reason}")]
+    WorkerLost {
+        /// Its name.
+        worker: String,
+        /// How.
+        reason: String,
+    },
+    /// Environment: nothing is known of a worker's clock.
+    #[error("the clock of worker {worker} is not known: {reason}")]
+    WorkerClock {
+        /// Its name.
+        worker: String,
+        /// Why.
+        reason: String,
+    },
     /// The user asked to stop before anything was measured.
     #[error("stopped before anything was measured")]
     Stopped,
@@ -147,7 +183,12 @@ impl HasFault for LoadError {
             | LoadError::Properties { .. }
             | LoadError::PayloadFile { .. }
             | LoadError::TooLargeForProducer { .. } => Fault::User,
-            LoadError::Thread { .. } | LoadError::Stopped => Fault::Environment,
+            LoadError::OneProcess { .. } => Fault::User,
+            LoadError::Worker { fault, .. } => *fault,
+            LoadError::Thread { .. }
+            | LoadError::WorkerLost { .. }
+            | LoadError::WorkerClock { .. }
+            | LoadError::Stopped => Fault::Environment,
             LoadError::UnknownTopic { .. }
             | LoadError::Unreachable { .. }
             | LoadError::Disconnected { .. }
@@ -208,6 +249,11 @@ impl HasFault for LoadError {
                 "load.payload.file names the file whose bytes the messages carry"
             }
             LoadError::Refused { reason, .. } => return refusal_hint(reason).map(Cow::from),
+            LoadError::OneProcess { .. } => "leave --workers out: one process reads it",
+            LoadError::Worker { hint, .. } => return hint.clone().map(Cow::from),
+            LoadError::WorkerLost { .. } => {
+                "is the worker's process alive, and does the network let its connection to this host through?"
+            }
             LoadError::NotReady { .. } => "does the topic have a leader and enough in-sync replicas?",
             _ => return None,
         };

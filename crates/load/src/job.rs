@@ -31,13 +31,6 @@ pub struct BlockSpec<'a> {
     pub spin_ns: u64,
 }
 
-/// The numbers of clients of a block.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ClientCounts {
-    pub(crate) producers: usize,
-    pub(crate) consumers: usize,
-}
-
 /// The keys and values of one producer's messages.
 #[derive(Debug)]
 pub(crate) struct MessageContents {
@@ -47,6 +40,7 @@ pub(crate) struct MessageContents {
 
 /// The job of a producer of either driver.
 pub(crate) struct ProducerJob<'b, 'a> {
+    /// Its number among all producers of the block.
     pub(crate) index: usize,
     pub(crate) shared: &'b Shared<'a>,
     pub(crate) outstanding: &'b Outstanding,

@@ -49,6 +49,17 @@ pub struct SecondPart {
     pub service: Histogram,
     /// The measure of the histograms.
     pub measure: Measure,
+    /// The process whose messages they are, where its clock is another one; none: times are of one clock.
+    pub origin: Option<Origin>,
+}
+
+/// Another process whose messages came, and what was taken for the difference of the clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// Its place among the processes of the block.
+    pub segment: u16,
+    /// The clock on which the message came minus that on which it was sent, as it was taken.
+    pub ahead_ns: i64,
 }
 
 /// The measure that a thread records.
@@ -74,7 +85,17 @@ impl SecondPart {
             response: Histogram::new(),
             service: Histogram::new(),
             measure,
+            origin: None,
         }
+    }
+
+    /// Adds what another thread observed in the same second.
+    pub(crate) fn absorb(&mut self, other: &SecondPart) {
+        self.sent += other.sent;
+        self.acked += other.acked;
+        self.received += other.received;
+        self.response.merge(&other.response);
+        self.service.merge(&other.service);
     }
 
     /// Empties it for reuse.

@@ -42,6 +42,12 @@ impl Outstanding {
         self.handed_over.store(before + messages, Ordering::Release);
     }
 
+    /// As many are under way in another process, as it says.
+    pub(crate) fn set(&self, under_way: u64) {
+        let reported = self.reported.0.load(Ordering::Acquire);
+        self.handed_over.store(reported + under_way, Ordering::Release);
+    }
+
     /// The client did not take a message.
     pub(crate) fn take_back(&self) {
         let before = self.handed_over.load(Ordering::Relaxed);

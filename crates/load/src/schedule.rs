@@ -5,6 +5,7 @@
 
 use plumb_model::plan::{LoadPlan, RateStep, Schedule};
 use plumb_model::units::Nanos;
+use serde::{Deserialize, Serialize};
 
 /// One intended send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub struct Due {
 }
 
 /// The measured part of one block: its own share of the step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Share {
     /// So many messages.
     Count(u64),

@@ -3,7 +3,7 @@
 //! Parts are recycled: the thread takes an empty one that the block's bookkeeping has given back, so that a second's
 //! end costs no allocation on the sending or receiving path once the block runs.
 
-use crate::observation::{Measure, SecondPart};
+use crate::observation::{Measure, Origin, SecondPart};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -13,15 +13,26 @@ const SECOND_NS: u64 = 1_000_000_000;
 #[derive(Debug)]
 pub(crate) struct Parcel {
     pub(crate) part: SecondPart,
-    back: Sender<SecondPart>,
+    back: Option<Sender<SecondPart>>,
 }
 
 impl Parcel {
+    /// A part that came from another process.
+    pub(crate) fn from_afar(part: SecondPart) -> Self {
+        Parcel { part, back: None }
+    }
+
+    /// Keeps the part; the thread makes another.
+    pub(crate) fn keep(self) -> SecondPart {
+        self.part
+    }
+
     /// Gives the part back, emptied.
     pub(crate) fn give_back(mut self) {
+        let Some(back) = self.back else { return };
         self.part.clear();
         // A thread that has ended needs it no more.
-        let _ = self.back.send(self.part);
+        let _ = back.send(self.part);
     }
 }
 
@@ -31,8 +42,8 @@ pub(crate) struct Seconds<'a> {
     measure: Measure,
     /// The block's start; nothing happens before it is known.
     start_ns: &'a AtomicU64,
-    /// Warm-up and measured part of the current second.
-    current: [Option<SecondPart>; 2],
+    /// The parts of the current second: one or two, and as many for each process whose messages come here.
+    current: Vec<SecondPart>,
     out: Sender<Parcel>,
     back: Sender<SecondPart>,
     empty: Receiver<SecondPart>,
@@ -46,30 +57,41 @@ impl<'a> Seconds<'a> {
             // The receiver is at hand, so this cannot fail.
             let _ = back.send(SecondPart::new(measure));
         }
-        Seconds { measure, start_ns, current: [None, None], out, back, empty }
+        Seconds { measure, start_ns, current: Vec::new(), out, back, empty }
     }
 
     /// The part for something that happened now.
+    #[inline]
     pub(crate) fn at(&mut self, now_ns: u64, warm_up: bool) -> &mut SecondPart {
+        self.at_from(None, now_ns, warm_up)
+    }
+
+    /// The part for something that happened now to a message of another process.
+    #[inline]
+    pub(crate) fn at_from(&mut self, origin: Option<Origin>, now_ns: u64, warm_up: bool) -> &mut SecondPart {
         self.pass(now_ns);
-        let second = self.second_of(now_ns);
-        let (empty, measure) = (&self.empty, self.measure);
-        self.current[usize::from(warm_up)].get_or_insert_with(|| {
-            let mut part = empty.try_recv().unwrap_or_else(|_| SecondPart::new(measure));
-            part.second = second;
-            part.warm_up = warm_up;
-            part
-        })
+        let is_it = |part: &SecondPart| part.warm_up == warm_up && part.origin == origin;
+        let at = match self.current.iter().position(is_it) {
+            Some(at) => at,
+            None => {
+                let second = self.second_of(now_ns);
+                let mut part = self.empty.try_recv().unwrap_or_else(|_| SecondPart::new(self.measure));
+                (part.second, part.warm_up, part.origin) = (second, warm_up, origin);
+                self.current.push(part);
+                self.current.len() - 1
+            }
+        };
+        &mut self.current[at]
     }
 
     /// Passes on what belongs to seconds that are over.
+    #[inline]
     pub(crate) fn pass(&mut self, now_ns: u64) {
         let second = self.second_of(now_ns);
-        for slot in &mut self.current {
-            if let Some(part) = slot.take_if(|part| part.second < second) {
-                // When the block's bookkeeping has ended, nobody wants the part any more.
-                let _ = self.out.send(Parcel { part, back: self.back.clone() });
-            }
+        while let Some(at) = self.current.iter().position(|part| part.second < second) {
+            let part = self.current.swap_remove(at);
+            // When the block's bookkeeping has ended, nobody wants the part any more.
+            let _ = self.out.send(Parcel { part, back: Some(self.back.clone()) });
         }
     }
 

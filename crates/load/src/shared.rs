@@ -1,7 +1,9 @@
 //! The state that the threads of a block share: the stop, the phases, the readiness and position of each partition.
 
 use crate::error::LoadError;
+use crate::remote::{LostWorker, SenderClocks};
 use plumb_model::plan::{LoadPlan, Mode};
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -48,6 +50,11 @@ pub(crate) struct Shared<'a> {
     assigned: Vec<AtomicBool>,
     /// The epoch minus the run's clock.
     epoch_minus_clock_ns: i64,
+    /// The clocks of producers in other processes.
+    clocks: SenderClocks,
+    /// The worker that was lost, and how.
+    lost_worker: Mutex<Option<LostWorker>>,
+    has_lost_a_worker: AtomicBool,
 }
 
 impl<'a> Shared<'a> {
@@ -88,17 +95,46 @@ impl<'a> Shared<'a> {
             senders_done: AtomicUsize::new(0),
             assigned: (0..load.consumers).map(|_| AtomicBool::new(false)).collect(),
             epoch_minus_clock_ns: epoch_minus_clock_ns(),
+            clocks: SenderClocks::default(),
+            lost_worker: Mutex::new(None),
+            has_lost_a_worker: AtomicBool::new(false),
         }
+    }
+
+    /// The same, where producers run in other processes too.
+    pub(crate) fn with_sender_clocks(self, clocks: SenderClocks) -> Self {
+        Shared { clocks, ..self }
+    }
+
+    /// The clocks of producers in other processes.
+    pub(crate) fn sender_clocks(&self) -> &SenderClocks {
+        &self.clocks
     }
 
     /// The user asked to stop, or the block ends.
     pub(crate) fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.finished()
+        self.is_cut_short() || self.finished()
     }
 
-    /// The user asked to stop.
-    pub(crate) fn stopped_by_user(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+    /// The block ends before its time: the user asked to stop, or a worker was lost.
+    pub(crate) fn is_cut_short(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.has_lost_a_worker.load(Ordering::Acquire)
+    }
+
+    /// A worker was lost: the others end. The first one counts.
+    pub(crate) fn lose_worker(&self, lost: LostWorker) {
+        if let Ok(mut place) = self.lost_worker.lock() {
+            place.get_or_insert(lost);
+        }
+        self.has_lost_a_worker.store(true, Ordering::Release);
+    }
+
+    /// The worker that was lost.
+    pub(crate) fn lost_worker(&self) -> Option<LostWorker> {
+        match self.has_lost_a_worker.load(Ordering::Acquire) {
+            true => self.lost_worker.lock().ok()?.clone(),
+            false => None,
+        }
     }
 
     /// The threads must end.
@@ -137,6 +173,31 @@ impl<'a> Shared<'a> {
     /// True if nothing more is to be sent.
     pub(crate) fn sends_no_more(&self, now_ns: u64) -> bool {
         self.stopped() || self.is_overdue(now_ns)
+    }
+
+    /// True for each of these consumers that holds partitions.
+    pub(crate) fn assigned(&self, consumers: Range<usize>) -> Vec<bool> {
+        self.assigned[consumers].iter().map(|flag| flag.load(Ordering::Acquire)).collect()
+    }
+
+    /// Partitions that a probe was acknowledged by.
+    pub(crate) fn acknowledged_probes(&self) -> Vec<bool> {
+        self.probes_acknowledged.iter().map(|flag| flag.load(Ordering::Acquire)).collect()
+    }
+
+    /// Partitions that a probe was received from.
+    pub(crate) fn received_probes(&self) -> Vec<bool> {
+        self.probes_received.iter().map(|flag| flag.load(Ordering::Acquire)).collect()
+    }
+
+    /// Consumers that have stopped receiving, so far.
+    pub(crate) fn holding(&self) -> usize {
+        self.holding.load(Ordering::Acquire)
+    }
+
+    /// The end of the measured part; far away while it is not known.
+    pub(crate) fn measured_to_ns(&self) -> u64 {
+        self.measured_to_ns.load(Ordering::Acquire)
     }
 
     /// Tells the threads to end when the guard goes, however that happens.

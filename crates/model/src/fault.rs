@@ -3,12 +3,13 @@
 //! Each error that reaches the user implements [`HasFault`] beside its definition. Not here: exit codes and printing, which are
 //! the program's (`crates/cli/src/errors.rs`).
 
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::error::Error;
 use thiserror::Error as ThisError;
 
 /// The one whose fault an error is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fault {
     /// The user's: words, or the files that they name.
     User,

@@ -160,6 +160,30 @@ impl Histogram {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
+    /// The same samples, each later or earlier by this much. The sum stays exact, and each sample within its bucket; what comes below
+    /// zero is taken for zero.
+    #[must_use]
+    pub fn moved(&self, by_ns: i64) -> Histogram {
+        let mut moved = Histogram::new();
+        (moved.negative, moved.overflow) = (self.negative, self.overflow);
+        if self.samples() == 0 {
+            return moved;
+        }
+        for step in self.inner.iter_recorded() {
+            let value = self.inner.median_equivalent(step.value_iterated_to());
+            moved.record_times(value.saturating_add_signed(by_ns), step.count_at_value());
+        }
+        let samples = u128::from(moved.samples());
+        let by_all = u128::from(by_ns.unsigned_abs()) * samples;
+        let ends = [self.min_ns, self.max_ns].map(|end| end.saturating_add_signed(by_ns));
+        // With samples that came to zero the sum cannot be told exactly: that of the buckets stays.
+        if self.min_ns.checked_add_signed(by_ns).is_some() && moved.overflow == self.overflow {
+            moved.sum_ns = if by_ns < 0 { self.sum_ns - by_all } else { self.sum_ns + by_all };
+            [moved.min_ns, moved.max_ns] = ends;
+        }
+        moved
+    }
+
     /// Samples in the histogram; those below zero or above one hour are not among them.
     pub fn samples(&self) -> u64 {
         self.inner.len()

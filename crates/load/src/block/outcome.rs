@@ -3,6 +3,7 @@
 use crate::acknowledged::Acknowledged;
 use crate::client_outcome::Merged;
 use crate::consume::Appends;
+use crate::remote::{LostWorker, WorkerOutcome};
 use crate::shared::Shared;
 use crate::unread::{LogRead, Unread, unread};
 use crate::wire::LeaderEnds;
@@ -62,6 +63,10 @@ pub struct BlockOutcome {
     pub producer_properties: Properties,
     /// The consumers' resolved properties.
     pub consumer_properties: Properties,
+    /// The workers whose clients they were; empty where they were in this process.
+    pub workers: Vec<WorkerOutcome>,
+    /// The worker that was lost: the block ended with it, and what became of its messages is not known.
+    pub lost_worker: Option<LostWorker>,
 }
 
 /// The ends of the partitions' logs, before and after a block.
@@ -138,11 +143,17 @@ fn between(from: &[i64], to: &[i64]) -> i64 {
 }
 
 /// The outcome of a block: the clients' outcomes beside the growth of the logs and the block's own clock.
-pub(super) fn outcome(shared: &Shared<'_>, ends: &LogEnds, mut merged: Merged) -> BlockOutcome {
+/// Each partition was tried by so many `probes` in all.
+pub(super) fn outcome(
+    shared: &Shared<'_>,
+    ends: &LogEnds,
+    mut merged: Merged,
+    probes: usize,
+) -> BlockOutcome {
     let mut counts = std::mem::take(&mut merged.counts);
     let mut accounting = Accounting {
         acked: merged.acked_all,
-        unknown: merged.unknown_all(ends.readable_from.len() as u64),
+        unknown: merged.unknown_all(probes as u64),
         foreign: merged.foreign,
         corrupt: merged.corrupt,
         duplicated_in_warm_up: merged.warm_up_arrivals.duplicated(),
@@ -184,7 +195,7 @@ pub(super) fn outcome(shared: &Shared<'_>, ends: &LogEnds, mut merged: Merged) -
     let consumer_statistics =
         ClientStatistics { rebalances: merged.rebalances, ..merged.consumer_statistics.summary() };
     BlockOutcome {
-        stopped: shared.stopped_by_user(),
+        stopped: shared.is_cut_short(),
         counts,
         accounting,
         partition_records: ends.by_partition(),
@@ -209,6 +220,8 @@ pub(super) fn outcome(shared: &Shared<'_>, ends: &LogEnds, mut merged: Merged) -
         errors: merged.errors.list(),
         producer_properties: Properties::new(),
         consumer_properties: Properties::new(),
+        workers: Vec::new(),
+        lost_worker: shared.lost_worker(),
     }
 }
 

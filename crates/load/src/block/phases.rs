@@ -13,7 +13,6 @@ use crate::shared::Shared;
 use crate::wire::{LeaderEnds, Logs};
 use plumb_model::plan::Mode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 /// Longest wait until a record went round every partition.
@@ -33,6 +32,14 @@ const SECOND_NS: u64 = 1_000_000_000;
 const SECOND_LATE_NS_MOST: u64 = 50_000_000;
 /// Consumers have caught up when they lack no more than this much of the load: what is under way at any moment.
 const CAUGHT_UP_S: f64 = 0.1;
+
+/// The senders of a block, wherever they are.
+#[derive(Clone, Copy)]
+pub(super) struct SendersAtWork<'a> {
+    pub(super) producers: usize,
+    /// True if one of this process has panicked.
+    pub(super) a_sender_is_lost: &'a dyn Fn() -> bool,
+}
 
 /// The bookkeeping of a running block.
 pub(super) struct Phases<'a> {
@@ -169,9 +176,9 @@ impl Phases<'_> {
     }
 
     /// Feeds the sink until the measured part is over.
-    pub(super) fn follow<T>(
+    pub(super) fn follow(
         &mut self,
-        senders: &[ScopedJoinHandle<'_, T>],
+        senders: SendersAtWork<'_>,
         parcels: &Receiver<Parcel>,
         sink: &mut dyn Sink,
     ) {
@@ -190,9 +197,9 @@ impl Phases<'_> {
     }
 
     /// Feeds the sink until every sender is done; whether the measured part was seen to begin.
-    fn follow_sending<T>(
+    fn follow_sending(
         &mut self,
-        senders: &[ScopedJoinHandle<'_, T>],
+        senders: SendersAtWork<'_>,
         parcels: &Receiver<Parcel>,
         sink: &mut dyn Sink,
     ) -> bool {
@@ -241,17 +248,14 @@ impl Phases<'_> {
     }
 
     /// A sender that is done stays until its CPU time was read; one that panicked is finished without being done.
-    fn is_sending<T>(&self, senders: &[ScopedJoinHandle<'_, T>]) -> bool {
-        self.shared.senders_done() < senders.len() && !senders.iter().any(ScopedJoinHandle::is_finished)
+    fn is_sending(&self, senders: SendersAtWork<'_>) -> bool {
+        self.shared.senders_done() < senders.producers
+            && !(senders.a_sender_is_lost)()
+            && self.shared.lost_worker().is_none()
     }
 
     /// Feeds the sink until the topic is filled.
-    fn follow_filling<T>(
-        &self,
-        senders: &[ScopedJoinHandle<'_, T>],
-        parcels: &Receiver<Parcel>,
-        sink: &mut dyn Sink,
-    ) {
+    fn follow_filling(&self, senders: SendersAtWork<'_>, parcels: &Receiver<Parcel>, sink: &mut dyn Sink) {
         while self.is_sending(senders) {
             feed(parcels, sink, TICK);
         }
@@ -348,7 +352,7 @@ impl Phases<'_> {
         let reports_until = self.drain_until_ns();
         let mut hurried_until = u64::MAX;
         let mut over = |until: u64| {
-            if hurried_until == u64::MAX && self.shared.stopped_by_user() {
+            if hurried_until == u64::MAX && self.shared.is_cut_short() {
                 hurried_until = now_ns() + STOP_DRAIN_NS;
             }
             now_ns() >= until.min(hurried_until)
@@ -379,7 +383,7 @@ impl Phases<'_> {
     pub(super) fn catch_up(&self, parcels: &Receiver<Parcel>, sink: &mut dyn Sink) -> Option<Vec<i64>> {
         let ends = self.log_ends()?;
         let begun = now_ns();
-        let patience_ns = || match self.shared.stopped_by_user() {
+        let patience_ns = || match self.shared.is_cut_short() {
             true => STOP_DRAIN_NS,
             false => self.shared.load.drain.0,
         };

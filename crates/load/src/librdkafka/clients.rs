@@ -5,14 +5,16 @@ use super::ffi::{Client, Role};
 use super::produce::{Sender, hear_reports};
 use crate::client_outcome::ClientOutcome;
 use crate::error::LoadError;
-use crate::job::{BlockSpec, ClientCounts, ProducerJob};
+use crate::job::{BlockSpec, ProducerJob};
 use crate::librdkafka::connect::Cluster;
 use crate::patience::Patience;
 use crate::produce::{Reported, Sent};
 use crate::seconds::Seconds;
+use crate::segment::Segment;
 use crate::shared::Shared;
 use plumb_model::plan::{Properties, StepPlan};
 use plumb_model::property::{number, usual_name};
+use std::ops::Range;
 use std::time::Duration;
 
 /// Windows of the client's statistics.
@@ -26,6 +28,8 @@ const END: Duration = Duration::from_secs(60);
 /// The clients of a block.
 #[derive(Debug)]
 pub(crate) struct Clients {
+    /// Of the block's clients, those that are here.
+    segment: Segment,
     producers: Vec<Client>,
     consumers: Vec<Client>,
     patience: Patience,
@@ -33,18 +37,15 @@ pub(crate) struct Clients {
 
 impl Clients {
     /// Makes them; the consumers join their group.
-    pub(crate) fn new(
-        cluster: &Cluster,
-        spec: &BlockSpec<'_>,
-        counts: ClientCounts,
-    ) -> Result<Self, LoadError> {
-        let of = |role, count| -> Result<Vec<Client>, LoadError> {
+    pub(crate) fn new(cluster: &Cluster, spec: &BlockSpec<'_>, segment: &Segment) -> Result<Self, LoadError> {
+        let of = |role, clients: &Range<usize>| -> Result<Vec<Client>, LoadError> {
             let properties = properties(role, spec.step, spec.group, &cluster.properties);
-            (0..count).map(|_| Client::new(role, &properties)).collect()
+            clients.clone().map(|_| Client::new(role, &properties)).collect()
         };
         let clients = Clients {
-            producers: of(Role::Producer, counts.producers)?,
-            consumers: of(Role::Consumer, counts.consumers)?,
+            segment: segment.clone(),
+            producers: of(Role::Producer, &segment.producers)?,
+            consumers: of(Role::Consumer, &segment.consumers)?,
             patience: cluster.patience.clone(),
         };
         clients.consumers.iter().try_for_each(|consumer| consumer.subscribe(spec.topic))?;
@@ -54,7 +55,7 @@ impl Clients {
     /// Produces until the block ends: one thread sends (this one), one hears the reports.
     pub(crate) fn produce(&self, job: ProducerJob<'_, '_>) -> ClientOutcome {
         let ProducerJob { index, shared, outstanding, acks, .. } = job;
-        let client = &self.producers[index];
+        let client = &self.producers[index - self.segment.producers.start];
         let sending = std::thread::current();
         std::thread::scope(|scope| {
             let hear = || hear_reports(shared, client, outstanding, &sending, acks);
@@ -97,7 +98,8 @@ impl Clients {
 
     /// Consumes until the block ends.
     pub(crate) fn receive(&self, index: usize, shared: &Shared<'_>, seconds: Seconds<'_>) -> ClientOutcome {
-        let received = receive(shared, &self.consumers[index], index, &self.patience, seconds);
+        let client = &self.consumers[index - self.segment.consumers.start];
+        let received = receive(shared, client, index, &self.patience, seconds);
         ClientOutcome::of_consumer(shared, received)
     }
 

@@ -89,7 +89,12 @@ impl Threads {
             });
         let consumers =
             self.received.into_iter().map(|received| ClientOutcome::of_consumer(&shared, received));
-        outcome(&shared, &self.ends, merge(producers.chain(consumers).collect()))
+        outcome(
+            &shared,
+            &self.ends,
+            merge(producers.chain(consumers).collect()),
+            self.ends.readable_from.len(),
+        )
     }
 }
 
