@@ -14,7 +14,7 @@ mod network;
 pub mod storage;
 
 pub use clock::{AcrossCpus, ClockProbe, ClockRead, KernelSync, PacingRow, Smallest, TimerRow};
-pub use clock_offset::{
+pub use clock_offset::{ClockAccount, 
     ClaimSource, ClockClaim, ClockDifference, ClockOffsetPlan, ClockOffsetProbe, ClockRates, ClockRelation,
     RateBand, SteppedClock, SteppedWhich,
 };

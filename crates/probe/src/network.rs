@@ -12,7 +12,7 @@ mod protocol;
 mod socket;
 mod streams;
 
-pub use clock_exchange::{ClockAccount, ClockExchanges};
+pub use clock_exchange::ClockExchanges;
 pub use exchange::{Connected, WriteCase};
 pub use listener::{Limits, Listener, Visit};
 pub use peer::{NetworkError, Peer};

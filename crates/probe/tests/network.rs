@@ -3,8 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test, an unwrap is an expectation that failed")]
 
-use plumb_model::probe::{ClaimSource, ClockClaim};
-use plumb_probe::network::{ClockAccount, Limits, Listener, NetworkError, Peer, StreamCase, WriteCase};
+use plumb_model::probe::{ClaimSource, ClockAccount, ClockClaim};
+use plumb_probe::network::{Limits, Listener, NetworkError, Peer, StreamCase, WriteCase};
 use plumb_stats::clock_offset::{ClockModel, ClockOffset, Exchange};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};

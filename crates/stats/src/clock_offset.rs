@@ -11,7 +11,8 @@
 //! values, the estimate its middle, and the range of their slopes is the rate. Exact, by convex hulls (Moon, Skelly and Towsley,
 //! INFOCOM 1999; Zhang, Liu and Xia, INFOCOM 2002, which bound a clock's skew so; the intersection of certain intervals is Marzullo's,
 //! Stanford 1984): `lines.rs`. Where no line passes, a clock stepped, or the machine was moved: `steps.rs` splits there. `wall.rs`
-//! takes the band from the oscillators' clock, which nobody steers, to the wall clocks, which people read.
+//! takes the band from the oscillators' clock, which nobody steers, to the wall clocks, which people read; `steered.rs` to
+//! clocks that are slewed and never set, at any time.
 //!
 //! Times are nanoseconds of either clock, within 2^62 of zero; rates are parts per million, remote over local. A step that is smaller
 //! than the band passes unseen, and one just before the end is seen only when exchanges after it say so.
@@ -19,12 +20,14 @@
 mod lines;
 #[cfg(test)]
 mod simulated;
+mod steered;
 mod steps;
 #[cfg(test)]
 mod tests;
 mod wall;
 
 pub use lines::OffsetLines;
+pub use steered::{SteeredOffset, TimedBand};
 pub use wall::{WallExchange, WallReading, WallStep, wall_difference, wall_rate, wall_steps};
 
 use std::ops::Range;

@@ -153,6 +153,17 @@ pub enum SteppedWhich {
     WallThere,
 }
 
+/// What a host says of its clocks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClockAccount {
+    /// The kernel's number of the boot.
+    pub boot_id: Option<[u8; 16]>,
+    /// What the time namespace adds to the clocks that begin with the boot.
+    pub namespace_offset_ns: Option<i64>,
+    /// How far off the wall clock is at most.
+    pub claim: Option<ClockClaim>,
+}
+
 /// How far off a host says that its wall clock is at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClockClaim {

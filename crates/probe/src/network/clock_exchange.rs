@@ -15,7 +15,7 @@ use super::messages::Wire;
 use super::peer::{NetworkError, Peer, unforeseen};
 use super::protocol::Role;
 use crate::clock::wall_reading;
-use plumb_model::probe::{ClaimSource, ClockClaim};
+use plumb_model::probe::{ClaimSource, ClockAccount, ClockClaim};
 use plumb_model::random::Random;
 use plumb_stats::clock_offset::{Exchange, WallExchange, WallReading};
 use std::time::Instant;
@@ -29,53 +29,41 @@ const READING_NS_MAX: i64 = 1 << 62;
 const BOOT_KNOWN: u8 = 1;
 const NAMESPACE_KNOWN: u8 = 2;
 
-/// What a host says of its clocks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ClockAccount {
-    /// The kernel's number of the boot.
-    pub boot_id: Option<[u8; 16]>,
-    /// What the time namespace adds to the raw clock.
-    pub namespace_offset_ns: Option<i64>,
-    /// How far off the wall clock is at most.
-    pub claim: Option<ClockClaim>,
+/// An account as it is sent.
+pub(super) fn account_bytes(account: &ClockAccount) -> [u8; ACCOUNT_BYTES] {
+    let mut bytes = [0; ACCOUNT_BYTES];
+    bytes[..16].copy_from_slice(&account.boot_id.unwrap_or_default());
+    bytes[16..24].copy_from_slice(&account.namespace_offset_ns.unwrap_or_default().to_le_bytes());
+    bytes[24..32].copy_from_slice(&account.claim.map_or(0, |claim| claim.error_ns).to_le_bytes());
+    let known = |known: bool, flag: u8| if known { flag } else { 0 };
+    bytes[32] = known(account.boot_id.is_some(), BOOT_KNOWN)
+        | known(account.namespace_offset_ns.is_some(), NAMESPACE_KNOWN);
+    bytes[33] = match account.claim.map(|claim| claim.source) {
+        None => 0,
+        Some(ClaimSource::TimeService) => 1,
+        Some(ClaimSource::Kernel) => 2,
+    };
+    bytes
 }
 
-impl ClockAccount {
-    pub(super) fn bytes(&self) -> [u8; ACCOUNT_BYTES] {
-        let mut bytes = [0; ACCOUNT_BYTES];
-        bytes[..16].copy_from_slice(&self.boot_id.unwrap_or_default());
-        bytes[16..24].copy_from_slice(&self.namespace_offset_ns.unwrap_or_default().to_le_bytes());
-        bytes[24..32].copy_from_slice(&self.claim.map_or(0, |claim| claim.error_ns).to_le_bytes());
-        let known = |known: bool, flag: u8| if known { flag } else { 0 };
-        bytes[32] = known(self.boot_id.is_some(), BOOT_KNOWN)
-            | known(self.namespace_offset_ns.is_some(), NAMESPACE_KNOWN);
-        bytes[33] = match self.claim.map(|claim| claim.source) {
-            None => 0,
-            Some(ClaimSource::TimeService) => 1,
-            Some(ClaimSource::Kernel) => 2,
-        };
-        bytes
+/// None where the bytes say what none of ours would.
+fn read_account(bytes: &[u8; ACCOUNT_BYTES]) -> Option<ClockAccount> {
+    let source = match bytes[33] {
+        0 => None,
+        1 => Some(ClaimSource::TimeService),
+        2 => Some(ClaimSource::Kernel),
+        _ => return None,
+    };
+    if bytes[32] > (BOOT_KNOWN | NAMESPACE_KNOWN) || bytes[34..].iter().any(|byte| *byte != 0) {
+        return None;
     }
-
-    /// None where the bytes say what none of ours would.
-    pub(super) fn read(bytes: &[u8; ACCOUNT_BYTES]) -> Option<Self> {
-        let source = match bytes[33] {
-            0 => None,
-            1 => Some(ClaimSource::TimeService),
-            2 => Some(ClaimSource::Kernel),
-            _ => return None,
-        };
-        if bytes[32] > (BOOT_KNOWN | NAMESPACE_KNOWN) || bytes[34..].iter().any(|byte| *byte != 0) {
-            return None;
-        }
-        let boot_id = bytes[..16].try_into().ok()?;
-        let error_ns = u64::from_le_bytes(bytes[24..32].try_into().ok()?);
-        Some(ClockAccount {
-            boot_id: (bytes[32] & BOOT_KNOWN != 0).then_some(boot_id),
-            namespace_offset_ns: (bytes[32] & NAMESPACE_KNOWN != 0).then_some(number(bytes, 16)),
-            claim: source.map(|source| ClockClaim { error_ns, source }),
-        })
-    }
+    let boot_id = bytes[..16].try_into().ok()?;
+    let error_ns = u64::from_le_bytes(bytes[24..32].try_into().ok()?);
+    Some(ClockAccount {
+        boot_id: (bytes[32] & BOOT_KNOWN != 0).then_some(boot_id),
+        namespace_offset_ns: (bytes[32] & NAMESPACE_KNOWN != 0).then_some(number(bytes, 16)),
+        claim: source.map(|source| ClockClaim { error_ns, source }),
+    })
 }
 
 /// The answer to a question, with the clocks as they are now.
@@ -116,7 +104,7 @@ impl Peer<'_> {
         let mut bytes = [0; ACCOUNT_BYTES];
         wire.fill(&mut bytes, self.until(Instant::now())).map_err(|over| self.broken(over))?;
         let account =
-            ClockAccount::read(&bytes).ok_or(NetworkError::ImpossibleReadings { address, number: 0 })?;
+            read_account(&bytes).ok_or(NetworkError::ImpossibleReadings { address, number: 0 })?;
         Ok(ClockExchanges { peer: self, wire, numbers: Random::new(unforeseen()), asked: 0, account })
     }
 }
@@ -187,16 +175,16 @@ mod tests {
                 claim: claim(ClaimSource::TimeService),
             },
         ] {
-            assert_eq!(ClockAccount::read(&account.bytes()), Some(account));
+            assert_eq!(read_account(&account_bytes(&account)), Some(account));
         }
     }
 
     #[test]
     fn an_account_that_none_of_ours_gives_is_refused() {
         for (at, byte) in [(32, 4), (33, 3), (34, 1), (47, 9)] {
-            let mut bytes = ClockAccount::default().bytes();
+            let mut bytes = account_bytes(&ClockAccount::default());
             bytes[at] = byte;
-            assert_eq!(ClockAccount::read(&bytes), None, "{at}");
+            assert_eq!(read_account(&bytes), None, "{at}");
         }
     }
 
@@ -208,8 +196,8 @@ mod tests {
             random.fill(&mut bytes[..32]);
             bytes[32] = random.below(6) as u8;
             bytes[33] = random.below(5) as u8;
-            if let Some(account) = ClockAccount::read(&bytes) {
-                assert_eq!(ClockAccount::read(&account.bytes()), Some(account));
+            if let Some(account) = read_account(&bytes) {
+                assert_eq!(read_account(&account_bytes(&account)), Some(account));
             }
         }
     }

@@ -6,12 +6,13 @@
 //! [`Limits::connection`] for any connection. It sends no more than it was sent (see `protocol.rs`), and keeps nothing. What it tells of
 //! this host's clocks is asked by whoever made it, anew at most once in [`ACCOUNT_AGE`], whoever comes.
 
-use super::clock_exchange::{ClockAccount, QUESTION_BYTES, answer_now};
+use super::clock_exchange::{QUESTION_BYTES, account_bytes, answer_now};
 use super::messages::{Over, Wire, ready};
 use super::peer::{NetworkError, PATIENCE};
 use super::protocol::{
     GREETING_BYTES, MESSAGE_BYTES_MAX, NoGreeting, Role, STREAMS_MAX, Status, answer, read_greeting,
 };
+use plumb_model::probe::ClockAccount;
 use rustix::event::{PollFd, PollFlags};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -277,7 +278,7 @@ impl Served<'_> {
 
     /// Each message is answered as soon as it is there.
     fn tell_time(&self, account: &ClockAccount) -> Result<(), Over> {
-        self.send(&account.bytes())?;
+        self.send(&account_bytes(account))?;
         let mut question = [0; QUESTION_BYTES];
         loop {
             self.message(&mut question)?;

@@ -1,10 +1,9 @@
 //! What this host says of its own clock: whose it is, and how far off at most. The listening side tells it to its peer.
 
 use plumb_model::facts::{ClockSync, Fact};
-use plumb_model::probe::{ClaimSource, ClockClaim, KernelSync};
+use plumb_model::probe::{ClaimSource, ClockAccount, ClockClaim, KernelSync};
 use plumb_observe::{HostRoot, SystemCommands, clock_identity, clock_sync};
 use plumb_probe::clock::kernel_sync;
-use plumb_probe::network::ClockAccount;
 
 /// Asks the time service, which takes milliseconds.
 #[must_use]

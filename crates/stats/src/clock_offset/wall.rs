@@ -25,7 +25,7 @@ pub struct WallReading {
 
 impl WallReading {
     /// How far the wall clock was ahead of the oscillator's clock.
-    fn over_oscillator(&self) -> OffsetBand {
+    pub(super) fn over_oscillator(&self) -> OffsetBand {
         OffsetBand {
             low_ns: self.wall_ns.saturating_sub(self.after_ns).saturating_sub(READING_NS),
             high_ns: self.wall_ns.saturating_sub(self.before_ns).saturating_add(READING_NS),

@@ -3,10 +3,9 @@
 
 use crate::probe::distribution;
 use plumb_model::probe::{
-    ClockDifference, ClockOffsetPlan, ClockOffsetProbe, ClockRates, ClockRelation, Conditions, RateBand,
+    ClockAccount, ClockDifference, ClockOffsetPlan, ClockOffsetProbe, ClockRates, ClockRelation, Conditions, RateBand,
     SteppedClock, SteppedWhich,
 };
-use plumb_probe::network::ClockAccount;
 use plumb_stats::clock_offset::{
     ClockModel, ClockOffset, Exchange, OffsetBand, OffsetLines, RateRange, WallExchange, WallReading,
     wall_difference, wall_rate, wall_steps,

@@ -1,0 +1,268 @@
+//! The reasons why a link is not there, or no more.
+
+use crate::certificate::CertificateDigest;
+use crate::frame::FrameError;
+use crate::greeting::Refusal;
+use plumb_model::fault::{Fault, HasFault};
+use plumb_model::figure;
+use std::borrow::Cow;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use thiserror::Error;
+
+/// An error of a link. It is kept and told to everybody who asks later, so it can be copied.
+#[derive(Debug, Clone, Error)]
+pub enum LinkError {
+    /// No listening on that address of this host.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The kernel's word.
+        source: Arc<io::Error>,
+    },
+    /// No certificate could be made or used.
+    #[error("no certificate for the link to the workers: {why}")]
+    Certificate {
+        /// The reason.
+        why: String,
+    },
+    /// The system has no randomness to give.
+    #[error("the system has no randomness to give")]
+    NoRandomness,
+    /// A file could not be used.
+    #[error("cannot {what} {}", path.display())]
+    File {
+        /// The attempt.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The kernel's word.
+        source: Arc<io::Error>,
+    },
+    /// Everybody may read the token.
+    #[error("the token file {} has mode {mode:04o}, expected one that other users cannot read, such as 0600", path.display())]
+    TokenOpen {
+        /// The file.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// A file holds no token.
+    #[error("{} holds no token: expected 32 hexadecimal digits", path.display())]
+    NoToken {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Workers did not come in time.
+    #[error("{} of {expected} workers joined within {} s{}{}{}", present.len(), figure::short(waited.as_secs_f64()), listed("; there: ", present), listed("; missing: ", missing), listed("; turned away: ", refused))]
+    TooFew {
+        /// How many were waited for.
+        expected: usize,
+        /// The time that they had.
+        waited: Duration,
+        /// Those who came, in the order of their indices.
+        present: Vec<String>,
+        /// Those who did not: names, or indices where any name is taken.
+        missing: Vec<String>,
+        /// Those who came and were refused, with the reason.
+        refused: Vec<String>,
+    },
+    /// A worker whose link broke did not come back.
+    #[error("worker {name} did not come back within {} s", figure::short(within.as_secs_f64()))]
+    NotBack {
+        /// Its name.
+        name: String,
+        /// The time that it had.
+        within: Duration,
+    },
+    /// Nobody was ever admitted under that name.
+    #[error("no worker is called {name}")]
+    NoSuchWorker {
+        /// The name.
+        name: String,
+    },
+    /// Nobody listens there.
+    #[error("no coordinator at {address} within {} s", figure::short(within.as_secs_f64()))]
+    NoCoordinator {
+        /// The address.
+        address: String,
+        /// The time that it had.
+        within: Duration,
+        /// The last attempt's.
+        source: Arc<io::Error>,
+    },
+    /// Somebody else listens there, or the run is another one.
+    #[error("the certificate at {address} has the digest {got}, expected {expected}")]
+    WrongCertificate {
+        /// The address.
+        address: String,
+        /// The digest that was given.
+        expected: CertificateDigest,
+        /// The digest of the certificate that was shown.
+        got: CertificateDigest,
+    },
+    /// The coordinator does not take this worker.
+    #[error("the coordinator turned this worker away: {refusal}")]
+    Refused {
+        /// Its reason.
+        refusal: Refusal,
+    },
+    /// Nothing was heard of the other side, although it should say each second that it lives.
+    #[error("nothing was heard of {name} for {} s", figure::short(silence.as_secs_f64()))]
+    Silent {
+        /// The other side.
+        name: String,
+        /// The time without a byte.
+        silence: Duration,
+    },
+    /// The connection ended, without a word: the other side was killed, or something between both cut it.
+    #[error("the link to {name} broke off")]
+    Cut {
+        /// The other side.
+        name: String,
+        /// The kernel's word, if it has one.
+        source: Option<Arc<io::Error>>,
+    },
+    /// The connection ended within a frame.
+    #[error("the link to {name} broke off within a frame, after {bytes} bytes of it")]
+    Torn {
+        /// The other side.
+        name: String,
+        /// The bytes that came.
+        bytes: usize,
+    },
+    /// The other side closed the link.
+    #[error("{name} closed the link: {why}")]
+    Closed {
+        /// The other side.
+        name: String,
+        /// Its reason.
+        why: String,
+    },
+    /// We closed the link.
+    #[error("the link to {name} was closed here: {why}")]
+    ClosedHere {
+        /// The other side.
+        name: String,
+        /// Our reason.
+        why: String,
+    },
+    /// The other side sent what is no frame.
+    #[error("{name} sent what no Plumb sends: {source}")]
+    NoFrame {
+        /// The other side.
+        name: String,
+        /// The reason.
+        source: FrameError,
+    },
+    /// The other side sent a frame that has no meaning here.
+    #[error("{name} sent a frame of kind {kind}, which is not expected here")]
+    UnexpectedKind {
+        /// The other side.
+        name: String,
+        /// The kind.
+        kind: u8,
+    },
+    /// TLS failed.
+    #[error("TLS with {name}: {why}")]
+    Tls {
+        /// The other side.
+        name: String,
+        /// The reason.
+        why: String,
+    },
+    /// The content of a frame is not what it should be.
+    #[error("{what} cannot be understood: {why}")]
+    Unreadable {
+        /// What it should be.
+        what: &'static str,
+        /// The reason.
+        why: String,
+    },
+    /// Clock readings that cannot be.
+    #[error("{name} sent clock readings that cannot be")]
+    ImpossibleReadings {
+        /// The other side.
+        name: String,
+    },
+    /// A frame to be sent is too long, or its kind is the link's own.
+    #[error("a frame of kind {kind} with {bytes} bytes cannot be sent")]
+    CannotSend {
+        /// Its kind.
+        kind: u8,
+        /// Its length.
+        bytes: usize,
+    },
+    /// The user asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl LinkError {
+    pub(crate) fn file(what: &'static str, path: &Path, source: io::Error) -> Self {
+        LinkError::File { what, path: path.to_owned(), source: Arc::new(source) }
+    }
+
+    /// True if the other side may come back, so that waiting for it makes sense.
+    #[must_use]
+    pub fn is_loss(&self) -> bool {
+        matches!(self, LinkError::Silent { .. } | LinkError::Cut { .. } | LinkError::Torn { .. })
+    }
+}
+
+fn listed(before: &str, names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        names => format!("{before}{}", names.join(", ")),
+    }
+}
+
+impl HasFault for LinkError {
+    fn fault(&self) -> Fault {
+        match self {
+            LinkError::Listen { .. }
+            | LinkError::Certificate { .. }
+            | LinkError::NoRandomness
+            | LinkError::File { .. } => Fault::Environment,
+            LinkError::TokenOpen { .. }
+            | LinkError::NoToken { .. }
+            | LinkError::WrongCertificate { .. }
+            | LinkError::NoSuchWorker { .. }
+            | LinkError::Refused { .. } => Fault::User,
+            LinkError::CannotSend { .. } => Fault::Program,
+            // Other hosts are this run's environment: what is measured is behind them.
+            _ => Fault::Environment,
+        }
+    }
+
+    fn is_stop(&self) -> bool {
+        matches!(self, LinkError::Stopped)
+    }
+
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        let hint = match self {
+            LinkError::Listen { .. } => {
+                "--listen takes a free port on an address of this host, such as 0.0.0.0:7587; port 0 takes any free one"
+            }
+            LinkError::TokenOpen { .. } => "chmod 600 takes it from the others; make a new one if somebody may have read it",
+            LinkError::NoToken { .. } => "the coordinator writes it when it begins to listen: copy that file here",
+            LinkError::TooFew { .. } => "start `plumb worker --join` on each host, as the coordinator printed it",
+            LinkError::NoCoordinator { .. } => {
+                "does `plumb run --workers N --listen ADDR` run there, on an address that can be reached from here?"
+            }
+            LinkError::WrongCertificate { .. } => {
+                "each run makes a certificate of its own: take --cert-sha256 from what this run's coordinator printed"
+            }
+            LinkError::Refused { refusal } => refusal.hint(),
+            LinkError::Silent { .. } | LinkError::Cut { .. } | LinkError::Torn { .. } | LinkError::NotBack { .. } => {
+                "is that host up, and was its process killed (out of memory, eviction)?"
+            }
+            _ => return None,
+        };
+        Some(Cow::Borrowed(hint))
+    }
+}

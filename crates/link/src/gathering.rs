@@ -1,0 +1,134 @@
+//! The coordinator's side: a listener that workers find, and the workers that came.
+//!
+//! Strangers disturb nobody: each connection is a thread of its own until it has greeted, which takes two seconds and one frame at most;
+//! as many as [`GREETERS_MAX`] at once, the others wait in the kernel's queue. Who is taken and why not: `gathering/roll.rs`. What a
+//! connection goes through: `gathering/gate.rs`.
+
+mod gate;
+mod roll;
+
+pub use roll::Seen;
+
+use crate::certificate::{CertificateDigest, Identity, make};
+use crate::error::LinkError;
+use crate::greeting::Introduction;
+use crate::peer::Peer;
+use crate::token::Token;
+use gate::Gate;
+use roll::Roll;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// Connections that greet at the same time. Ours: each is a thread.
+const GREETERS_MAX: usize = 256;
+
+/// The workers that a run waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Workers {
+    /// So many, whatever their names; the first has index 0.
+    Any(usize),
+    /// These, in the order of their indices.
+    Named(Vec<String>),
+}
+
+impl Workers {
+    /// How many.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        match self {
+            Workers::Any(count) => *count,
+            Workers::Named(names) => names.len(),
+        }
+    }
+}
+
+/// The settings of a gathering.
+#[derive(Debug, Clone)]
+pub struct ListenOptions {
+    /// The address; port 0 takes a free one.
+    pub address: SocketAddr,
+    /// Who is waited for.
+    pub workers: Workers,
+    /// What a worker has to know.
+    pub token: Token,
+    /// What the coordinator says of itself.
+    pub introduction: Introduction,
+}
+
+impl ListenOptions {
+    /// On loopback, at a free port.
+    #[must_use]
+    pub fn on_loopback(workers: Workers, token: Token, introduction: Introduction) -> Self {
+        ListenOptions { address: SocketAddr::from(([127, 0, 0, 1], 0)), workers, token, introduction }
+    }
+}
+
+/// A run's door. It stays open as long as this lives, so that workers can come back; links that were handed out live on without it.
+pub struct Gathering {
+    roll: Arc<Roll>,
+    address: SocketAddr,
+    digest: CertificateDigest,
+    closing: Arc<AtomicBool>,
+}
+
+impl Gathering {
+    /// Listens, with a certificate that is made for this.
+    ///
+    /// # Errors
+    /// When the address cannot be had, or no certificate made.
+    pub fn listen(options: ListenOptions) -> Result<Gathering, LinkError> {
+        let failed = |source| LinkError::Listen { address: options.address, source: Arc::new(source) };
+        let listener = TcpListener::bind(options.address).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let Identity { config, digest } = make()?;
+        let roll = Arc::new(Roll::new(options.workers, options.token, options.introduction));
+        let closing = Arc::new(AtomicBool::new(false));
+        let gate = Gate { listener, config, roll: Arc::clone(&roll), closing: Arc::clone(&closing) };
+        let thread = std::thread::Builder::new().name("plumb-link-gate".to_owned());
+        thread.spawn(|| gate.run()).map_err(failed)?;
+        Ok(Gathering { roll, address, digest, closing })
+    }
+
+    /// The address that workers join.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The digest by which workers know the run's certificate.
+    #[must_use]
+    pub fn certificate_sha256(&self) -> CertificateDigest {
+        self.digest
+    }
+
+    /// Waits until all workers are there and a first estimate of each one's clock is, and returns them in the order of their indices.
+    ///
+    /// # Errors
+    /// When they are not there by the deadline, with the names of those who are and those who are not; at a stop.
+    pub fn gather(&self, deadline: Instant, stop: &AtomicBool) -> Result<Vec<Peer>, LinkError> {
+        self.roll.gather(deadline, stop)
+    }
+
+    /// Waits until the worker of this name is there again, after its link broke.
+    ///
+    /// # Errors
+    /// When it is not in time; when there never was one; at a stop.
+    pub fn rejoin(&self, name: &str, within: Duration, stop: &AtomicBool) -> Result<Peer, LinkError> {
+        self.roll.rejoin(name, within, stop)
+    }
+
+    /// Who came so far.
+    #[must_use]
+    pub fn seen(&self) -> Seen {
+        self.roll.seen()
+    }
+}
+
+impl Drop for Gathering {
+    fn drop(&mut self) {
+        self.closing.store(true, Relaxed);
+    }
+}

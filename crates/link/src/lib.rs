@@ -1,0 +1,32 @@
+//! Carries messages between a run (the coordinator) and its workers on other hosts, and knows how far their clocks are apart.
+//!
+//! Workers dial in: the coordinator listens ([`Gathering`]), a worker calls ([`join`]), and each has a [`Peer`] of the other. Messages are frames
+//! of a kind and bytes (`frame.rs`) over TLS 1.3 with a certificate that is made for the run and known by its digest; who is let in
+//! knows the run's [`Token`]. A second connection of each worker exchanges clock readings and nothing else ([`PeerClock`]).
+//!
+//! Not here: what the messages say. Threads and blocking calls, no runtime: a run has tens of workers, and a thread that
+//! sleeps costs nothing. Start with `gathering.rs`, then `carrier.rs`. Why it is like this: `docs/decisions/0020-workers.md`.
+
+mod carrier;
+mod certificate;
+mod channel;
+mod clock;
+mod error;
+mod frame;
+mod gathering;
+mod greeting;
+mod join;
+mod peer;
+mod reading;
+mod token;
+
+pub use certificate::CertificateDigest;
+pub use clock::{Identity, PeerClock};
+pub use error::LinkError;
+pub use frame::{FIRST_KIND, FRAME_BYTES_MAX, Frame, FrameError};
+pub use gathering::{Gathering, ListenOptions, Seen, Workers};
+pub use greeting::{Hello, Introduction, PROTOCOL, Refusal};
+pub use join::{JoinOptions, join};
+pub use peer::Peer;
+pub use plumb_stats::clock_offset::{ClockStep, OffsetBand, RateRange, TimedBand};
+pub use token::Token;
