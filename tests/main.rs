@@ -37,3 +37,4 @@ mod throughput;
 mod timing;
 mod trial;
 mod tune;
+mod workers;

@@ -5,6 +5,7 @@ mod throughput;
 
 pub(crate) use examples::command;
 pub(crate) use throughput::{ModeWord, ThroughputArgs};
+pub(crate) use worker::WorkersArgs;
 
 mod compat;
 
@@ -20,6 +21,7 @@ pub(crate) mod search;
 pub(crate) mod size;
 pub(crate) mod trial;
 pub(crate) mod tune;
+pub(crate) mod worker;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use plumb_model::condition::Condition;
@@ -102,6 +104,8 @@ pub(crate) enum Command {
     Search(Box<search::SearchArgs>),
     /// Prove that a change helped: arms held against each other, with a verdict.
     Trial(Box<trial::TrialArgs>),
+    /// Run clients for a run on another host.
+    Worker(worker::WorkerArgs),
     /// What two single runs, or two watched paths, show side by side, and what they cannot.
     Compare(CompareArgs),
     /// Show a finished run again.
@@ -183,7 +187,7 @@ pub(crate) struct RunArgs {
     #[arg(
         long,
         value_name = "DIR",
-        conflicts_with_all = ["scenario", "quick", "bootstrap", "config", "out", "dry_run"]
+        conflicts_with_all = ["scenario", "quick", "bootstrap", "config", "out", "dry_run", "workers"]
     )]
     pub(crate) resume: Option<PathBuf>,
     /// A tenth of each count and duration
@@ -195,6 +199,9 @@ pub(crate) struct RunArgs {
     /// Output.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    /// Workers.
+    #[command(flatten)]
+    pub(crate) workers: WorkersArgs,
 }
 
 /// `plumb latency`

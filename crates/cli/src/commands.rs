@@ -22,6 +22,7 @@ mod throughput;
 mod trial;
 mod tune;
 mod watched;
+mod worker;
 
 use crate::args::{Arguments, Command, OutputArgs, OutputFormat};
 use crate::conditions::Conditions;
@@ -33,7 +34,7 @@ use plumb_model::finding::ValidityVerdict;
 use plumb_model::plan::Plan;
 use plumb_model::search::SearchResult;
 use plumb_report::text::Figures;
-use plumb_session::{Finished, run_dir};
+use plumb_session::{Finished, WorkersOptions, resume_with_workers, run_dir, run_with_workers};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -86,6 +87,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<End> {
         Command::Probe(arguments) => probe::probe(arguments),
         Command::Search(arguments) => search::search(arguments),
         Command::Trial(arguments) => trial::trial(arguments),
+        Command::Worker(arguments) => worker::worker(arguments),
         Command::Compare(arguments) => compare::compare(arguments),
         Command::Report(arguments) => report::report(arguments),
         Command::Explain(arguments) => explain::explain(arguments),
@@ -96,12 +98,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<End> {
 
 /// Runs a plan and shows the document, or shows the plan.
 fn carry_out(plan: Plan, output: &OutputArgs) -> Result<End> {
+    carry_out_with(plan, output, &WorkersOptions::default())
+}
+
+/// The same, with workers that join as `workers` says where the plan has any.
+fn carry_out_with(plan: Plan, output: &OutputArgs, workers: &WorkersOptions) -> Result<End> {
     if output.dry_run {
         return dry_run(&plan, output);
     }
     let stop = stop::flag()?;
     let conditions = Conditions::new(&output.conditions)?;
-    let finished = plumb_session::run(plan, output.out.as_deref(), &stop, &progress::watcher())?;
+    let finished = run_with_workers(plan, output.out.as_deref(), workers, &stop, &progress::watcher())?;
     ended(&finished, output, conditions)
 }
 
@@ -132,9 +139,14 @@ fn dry_run(plan: &Plan, output: &OutputArgs) -> Result<End> {
 
 /// Goes on with a run that was stopped or killed, and shows the document.
 fn carry_on(directory: &Path, output: &OutputArgs) -> Result<End> {
+    carry_on_with(directory, output, &WorkersOptions::default())
+}
+
+/// The same, with workers that join as `workers` says where the plan has any.
+fn carry_on_with(directory: &Path, output: &OutputArgs, workers: &WorkersOptions) -> Result<End> {
     let stop = stop::flag()?;
     let conditions = Conditions::new(&output.conditions)?;
-    let finished = plumb_session::resume(directory, &stop, &progress::watcher())?;
+    let finished = resume_with_workers(directory, workers, &stop, &progress::watcher())?;
     ended(&finished, output, conditions)
 }
 

@@ -20,7 +20,7 @@ use plumb_probe::network::NetworkError;
 use plumb_probe::storage::StorageError;
 use plumb_session::client_config::ConfigFileError;
 use plumb_session::run_dir::RunDirError;
-use plumb_session::{HookError, ResumeError, SessionError, TooLittleMemory, TooLittleSpace};
+use plumb_session::{HookError, LinkError, ResumeError, SessionError, TooLittleMemory, TooLittleSpace};
 use plumb_stats::histogram::HistogramError;
 use plumb_tune::apply::ApplyError;
 use plumb_tune::danger::Danger;
@@ -42,6 +42,7 @@ const KINDS: &[AsKind] = &[
     kind::<RunDirError>,
     kind::<ResumeError>,
     kind::<LoadError>,
+    kind::<LinkError>,
     kind::<LabError>,
     kind::<SinkError>,
     kind::<ObserveError>,

@@ -92,7 +92,7 @@ pub struct WorkerOutcome {
     pub intended: u64,
     /// Those that its clients took.
     pub sent: u64,
-    /// CPU time of its process over the block.
+    /// CPU time of its process in the block's measured part.
     pub cpu_ns: Option<u64>,
     /// The widest band in which its clock's difference from this process's was known, in the block.
     pub clock: Option<OffsetBand>,

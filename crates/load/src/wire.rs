@@ -178,6 +178,7 @@ pub(crate) mod sample {
             drain: Nanos(0),
             producers: 1,
             consumers: 1,
+            workers: 0,
             size: SizePlan::Fixed(Bytes(100)),
             keys: Keys::None,
             headers: Default::default(),

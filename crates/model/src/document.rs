@@ -13,6 +13,7 @@ use crate::observation::{
 use crate::outcome::Outcome;
 pub use crate::outcome::RunState;
 use crate::plan::{Driver, Plan, Properties};
+use crate::probe::ClockClaim;
 use crate::queue::QueueResult;
 use crate::search::SearchResult;
 use crate::settings_search::SettingsSearchResult;
@@ -241,6 +242,12 @@ pub struct BlockResult {
     /// Mean of actual minus intended send time of its measured messages; absent without a schedule.
     #[serde(default)]
     pub slip_mean_ns: Option<f64>,
+    /// The workers that ran its clients; empty where the generating program did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<WorkerBlock>,
+    /// The worker that was lost in it, and how: it was cut short, and what became of its messages is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_worker: Option<String>,
     /// The number of times that a sender of it waited for room in the client's queue, warm-up included; absent where that was not
     /// noted.
     #[serde(default)]
@@ -373,6 +380,46 @@ pub struct Environment {
     /// had, and in a trial, which would have been refused.
     #[serde(default)]
     pub changed_by_trial: Option<String>,
+    /// The workers that ran the clients; empty where the generating program did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<WorkerFacts>,
+}
+
+/// A worker of a run, as it described itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkerFacts {
+    /// Its name, of its own in the run.
+    pub name: String,
+    /// Processors that it may use.
+    pub cpus: u32,
+    /// True if it reads the same clock as the coordinator: that of one boot.
+    pub one_clock: bool,
+    /// How far off its wall clock is at most, as it says itself.
+    pub clock_claim: Option<ClockClaim>,
+    /// Its host.
+    pub host: Option<HostFacts>,
+}
+
+/// One worker's part of a block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkerBlock {
+    /// Its name.
+    pub name: String,
+    /// Producers that it ran.
+    pub producers: u32,
+    /// Consumers that it ran.
+    pub consumers: u32,
+    /// Measured messages that were due at its producers.
+    pub intended: u64,
+    /// Those that were sent.
+    pub sent: u64,
+    /// CPU seconds of its process in the measured part.
+    pub cpu_s: Option<f64>,
+    /// The most by which the end-to-end latencies that it recorded of other workers' messages may be off, as the clocks' difference is known to
+    /// a band; absent where it recorded none.
+    pub clock_error_ns: Option<u64>,
+    /// Least time that a message from the coordinator and its answer took.
+    pub round_trip_ns: u64,
 }
 
 /// The cluster, as it describes itself.

@@ -138,6 +138,8 @@ pub struct LoadWords {
     pub producers: Option<OneOrMany<u32>>,
     /// Consumer clients.
     pub consumers: Option<OneOrMany<u32>>,
+    /// Worker processes, on other hosts, that run the clients; 0 or left out: this process does.
+    pub workers: Option<OneOrMany<u32>>,
     /// Size of the value.
     pub size: Option<OneOrMany<SizeWords>>,
     /// Keys.

@@ -13,11 +13,14 @@ use crate::context::RunContext;
 use crate::error::Result;
 use crate::run_dir::{RunDir, RunDirError};
 use crate::watcher::Event;
+use crate::workers::WorkerCrew;
 use jiff::Timestamp;
 use plumb_load::block::{self, BlockSpec};
 use plumb_load::observation::Observation;
 use plumb_load::random::Random;
+use plumb_load::remote::{LostWorker, WorkerOutcome};
 use plumb_load::schedule::Share;
+use plumb_model::document::WorkerBlock;
 use plumb_model::plan::{Mode, StepPlan, TopicPlan};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -158,10 +161,13 @@ pub(super) fn run(job: &Job, place: &mut Place<'_>) -> Result<bool> {
                 }
             }
         };
+        let workers = context.workers.as_deref().map(WorkerCrew::links);
+        let workers = workers.as_deref().map_or(&[][..], Vec::as_slice);
+        let workers = &workers[..workers.len().min(step.load.workers as usize)];
+        let mut run = |stop: &AtomicBool| block::run_with(workers, &target.cluster, &spec, stop, &mut sink);
         match job.give_up {
-            None => block::run(&target.cluster, &spec, target.stop(), &mut sink),
-            Some(_) => block_end
-                .or_that_of(target.stop(), |stop| block::run(&target.cluster, &spec, stop, &mut sink)),
+            None => run(target.stop()),
+            Some(_) => block_end.or_that_of(target.stop(), run),
         }
     };
     target.cluster.delete_group(&group);
@@ -171,8 +177,15 @@ pub(super) fn run(job: &Job, place: &mut Place<'_>) -> Result<bool> {
     let outcome = match result {
         // A stop before the first measured message leaves nothing to note.
         Err(plumb_load::LoadError::Stopped) => return Ok(false),
+        Err(plumb_load::LoadError::WorkerLost { worker, reason }) => {
+            context.lose(LostWorker { name: worker, reason });
+            return Ok(false);
+        }
         other => other?,
     };
+    if let Some(lost) = &outcome.lost_worker {
+        context.lose(lost.clone());
+    }
     let readings = reader.end();
     let mut block = fold.end_block(&outcome, &readings.cpu, dir)?;
     block.position = slot.position;
@@ -181,7 +194,10 @@ pub(super) fn run(job: &Job, place: &mut Place<'_>) -> Result<bool> {
     block.request_times = readings.request_times.clone();
     block.host = readings.host.clone();
     block.broker_io = readings.broker_io;
-    block.client_cpu_s = readings.own.as_ref().and_then(|own| own.cpu_ns).map(|ns| ns as f64 / 1e9);
+    block.workers = outcome.workers.iter().map(worker_block).collect();
+    block.lost_worker = outcome.lost_worker.as_ref().map(|lost| format!("{}: {}", lost.name, lost.reason));
+    let own_cpu_ns = readings.own.as_ref().and_then(|own| own.cpu_ns);
+    block.client_cpu_s = client_cpu_s(own_cpu_ns, &block.workers);
     block.broker_cpu_s = readings.broker_cpu_s;
     block.broker_start = place.broker_start;
     block.until_device = until_device;
@@ -192,6 +208,28 @@ pub(super) fn run(job: &Job, place: &mut Place<'_>) -> Result<bool> {
         target.delete(&job.topic);
     }
     Ok(true)
+}
+
+fn worker_block(outcome: &WorkerOutcome) -> WorkerBlock {
+    let count = |clients: usize| u32::try_from(clients).unwrap_or(u32::MAX);
+    WorkerBlock {
+        name: outcome.name.clone(),
+        producers: count(outcome.segment.producers.len()),
+        consumers: count(outcome.segment.consumers.len()),
+        intended: outcome.intended,
+        sent: outcome.sent,
+        cpu_s: outcome.cpu_ns.map(|ns| ns as f64 / 1e9),
+        clock_error_ns: outcome.clock.map(|band| band.half_ns().max(0).unsigned_abs()),
+        round_trip_ns: outcome.round_trip_ns,
+    }
+}
+
+/// CPU seconds of the generating program in a block's measured part: of all its processes.
+fn client_cpu_s(own_cpu_ns: Option<u64>, workers: &[WorkerBlock]) -> Option<f64> {
+    match workers {
+        [] => own_cpu_ns.map(|ns| ns as f64 / 1e9),
+        workers => workers.iter().map(|worker| worker.cpu_s).sum(),
+    }
 }
 
 /// The end of a block before its time, of the block alone.

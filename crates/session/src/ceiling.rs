@@ -136,6 +136,7 @@ fn step(driver: Driver, size: Bytes) -> StepPlan {
         drain: Nanos::from_secs(5),
         producers: 1,
         consumers: 0,
+        workers: 0,
         size: SizePlan::Fixed(size),
         keys: Keys::None,
         headers: BTreeMap::new(),

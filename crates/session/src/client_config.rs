@@ -51,7 +51,7 @@ impl HasFault for ConfigFileError {
 }
 
 /// Reads a client properties file; none is an empty one.
-pub(crate) fn read(path: Option<&str>) -> Result<ClientConfig, ConfigFileError> {
+pub fn read(path: Option<&str>) -> Result<ClientConfig, ConfigFileError> {
     let Some(path) = path else { return Ok(ClientConfig::default()) };
     let content = fs_err::read_to_string(path)?;
     Ok(java::read(path, &content)?)

@@ -1,9 +1,11 @@
 //! The surroundings that every part of a session needs.
 
 use crate::watcher::{Event, Watcher};
+use crate::workers::WorkerCrew;
+use plumb_load::remote::LostWorker;
 use plumb_model::plan::Properties;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The connection settings, the flag to stop, and the watcher of a run.
@@ -14,15 +16,37 @@ pub(crate) struct RunContext {
     /// Set once the user wants the run to end.
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) watcher: Arc<dyn Watcher>,
+    /// The workers that run the clients, where any do.
+    pub(crate) workers: Option<Arc<WorkerCrew>>,
+    /// The worker that was lost: the run ends before its time.
+    lost_worker: Arc<OnceLock<LostWorker>>,
 }
 
 impl RunContext {
     pub(crate) fn new(security: Properties, stop: &Arc<AtomicBool>, watcher: &Arc<dyn Watcher>) -> Self {
-        RunContext { security, stop: Arc::clone(stop), watcher: Arc::clone(watcher) }
+        RunContext {
+            security,
+            stop: Arc::clone(stop),
+            watcher: Arc::clone(watcher),
+            workers: None,
+            lost_worker: Arc::default(),
+        }
     }
 
+    /// A worker was lost. The first one counts.
+    pub(crate) fn lose(&self, lost: LostWorker) {
+        // One that is known already is the cause.
+        let _ = self.lost_worker.set(lost);
+    }
+
+    /// The worker that was lost.
+    pub(crate) fn lost_worker(&self) -> Option<&LostWorker> {
+        self.lost_worker.get()
+    }
+
+    /// The run ends before its time: the user wants it, or a worker was lost.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed) || self.lost_worker.get().is_some()
     }
 
     pub(crate) fn tell(&self, event: &Event<'_>) {

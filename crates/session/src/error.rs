@@ -6,6 +6,7 @@ use crate::resumable::ResumeError;
 use crate::run_dir::RunDirError;
 use crate::shortage::{TooLittleMemory, TooLittleSpace};
 use plumb_lab::kafka::LabError;
+use plumb_link::LinkError;
 use plumb_lab::sink::SinkError;
 use plumb_load::LoadError;
 use plumb_model::fault::{Fault, HasFault, UsageError};
@@ -42,6 +43,8 @@ pub enum SessionError {
     Resume(#[from] ResumeError),
     #[error(transparent)]
     Load(#[from] LoadError),
+    #[error(transparent)]
+    Link(#[from] LinkError),
     #[error(transparent)]
     Lab(#[from] LabError),
     #[error(transparent)]
@@ -87,6 +90,7 @@ impl SessionError {
             SessionError::RunDir(error) => error,
             SessionError::Resume(error) => error,
             SessionError::Load(error) => error,
+            SessionError::Link(error) => error,
             SessionError::Lab(error) => error,
             SessionError::Sink(error) => error,
             SessionError::Observe(error) => error,

@@ -50,13 +50,16 @@ mod targets;
 mod unmeasured;
 mod utc;
 mod watcher;
+mod workers;
 
 pub use arm_changes::HookError;
 pub use ceiling::forget as forget_ceilings;
 pub use cluster_settings::{cluster_settings, ended_lab};
 pub use error::SessionError;
+pub use plumb_link::LinkError;
 pub use resumable::ResumeError;
-pub use resume::resume;
-pub use run::{Finished, check, run};
+pub use resume::{resume, resume_with_workers};
+pub use run::{Finished, check, run, run_with_workers};
 pub use shortage::{TooLittleMemory, TooLittleSpace};
 pub use watcher::{Event, Watcher};
+pub use workers::{WorkerOptions, WorkersOptions, certificate_digest, work};

@@ -17,9 +17,10 @@ use crate::context::RunContext;
 use crate::error::Result;
 #[cfg(doc)]
 use crate::error::SessionError;
-use crate::run::{Finished, Run};
+use crate::run::{Finished, Run, after_losses};
 use crate::run_dir::{RunDir, RunDirError, read_document, step_stem};
 use crate::watcher::Watcher;
+use crate::workers::WorkersOptions;
 use plumb_model::document::RunDocument;
 use plumb_model::plan::StepPlan;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +33,20 @@ use std::sync::atomic::AtomicBool;
 /// # Errors
 /// [`SessionError`], as for [`run`](crate::run()); [`ResumeError`] where it cannot go on.
 pub fn resume(directory: &Path, stop: &Arc<AtomicBool>, watcher: &Arc<dyn Watcher>) -> Result<Finished> {
-    open(directory, stop, watcher)?.carry()
+    resume_with_workers(directory, &WorkersOptions::default(), stop, watcher)
+}
+
+/// Goes on with a run whose clients may be run by workers, which join as `workers` says.
+///
+/// # Errors
+/// As [`resume`]; and when the workers do not join in time.
+pub fn resume_with_workers(
+    directory: &Path,
+    workers: &WorkersOptions,
+    stop: &Arc<AtomicBool>,
+    watcher: &Arc<dyn Watcher>,
+) -> Result<Finished> {
+    after_losses(open(directory, stop, watcher)?.carry(workers)?, workers)
 }
 
 /// A run's directory. The document itself may be named, as everywhere.
@@ -46,7 +60,7 @@ fn directory(path: &Path) -> &Path {
 /// Opens a run's directory to go on with it. A run that is over, of another version or of another host is refused before
 /// anything is touched; then what a killed part left changed on this host is put right, and only then the plan is checked: its
 /// check refuses a host with such changes.
-fn open(path: &Path, stop: &Arc<AtomicBool>, watcher: &Arc<dyn Watcher>) -> Result<Run> {
+pub(crate) fn open(path: &Path, stop: &Arc<AtomicBool>, watcher: &Arc<dyn Watcher>) -> Result<Run> {
     let document = read_document(path)?;
     let directory = directory(path);
     check(&document, directory)?;

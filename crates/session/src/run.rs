@@ -23,10 +23,13 @@ use crate::space::Space;
 use crate::target;
 use crate::targets::Targets;
 use crate::unmeasured::{self, RunPart};
+use crate::resume;
 use crate::watcher::{Event, Watcher};
+use crate::workers::{self, WorkerCrew, WorkersOptions};
 use jiff::Timestamp;
 use plumb_load::calibrate::calibrate;
 use plumb_load::librdkafka::java::ClientConfig;
+use plumb_load::remote::LostWorker;
 use plumb_model::document::{RunDocument, RunState, StepResult};
 use plumb_model::fault::{HasFault, chain};
 use plumb_model::observation::Counts;
@@ -44,6 +47,16 @@ pub struct Finished {
     pub dir: RunDir,
     /// The command with which the run goes on, and its conditions, where it was stopped before its end.
     pub way_on: Option<String>,
+    /// What to go on with where a worker was lost.
+    pub(crate) lost: Option<Lost>,
+}
+
+/// A worker that was lost in a run, and the surroundings in which it may come back.
+#[derive(Debug)]
+pub(crate) struct Lost {
+    worker: LostWorker,
+    workers: Arc<WorkerCrew>,
+    context: RunContext,
 }
 
 /// A run under way.
@@ -66,6 +79,20 @@ pub fn run(
     stop: &Arc<AtomicBool>,
     watcher: &Arc<dyn Watcher>,
 ) -> Result<Finished> {
+    run_with_workers(plan, out, &WorkersOptions::default(), stop, watcher)
+}
+
+/// Runs a plan whose clients may be run by workers, which join as `workers` says.
+///
+/// # Errors
+/// As [`run`]; and when the workers do not join in time.
+pub fn run_with_workers(
+    plan: Plan,
+    out: Option<&Path>,
+    workers: &WorkersOptions,
+    stop: &Arc<AtomicBool>,
+    watcher: &Arc<dyn Watcher>,
+) -> Result<Finished> {
     let started = Timestamp::now();
     let config = check(&plan)?;
     let dir = RunDir::create(out, started, &plan.name)?;
@@ -84,8 +111,26 @@ pub fn run(
     }
     let context = RunContext::new(config.properties, stop, watcher);
     let order = decider::of_plan(&record, folds.iter().map(|_| Vec::new()).collect());
-    Run { measured: Measured { record, folds, dir }, order, space: Space::default(), context, journal: None }
-        .carry()
+    let run =
+        Run { measured: Measured { record, folds, dir }, order, space: Space::default(), context, journal: None };
+    after_losses(run.carry(workers)?, workers)
+}
+
+/// Goes on with a run that lost a worker, each time that it comes back in time: the block in which it was lost is measured anew.
+pub(crate) fn after_losses(mut finished: Finished, options: &WorkersOptions) -> Result<Finished> {
+    while let Some(Lost { worker, workers, context }) = finished.lost.take() {
+        context.note(&format!("warning: worker {} was lost: {}", worker.name, worker.reason));
+        if let Err(error) = workers.take_back(&worker, &context) {
+            context.note(&format!("warning: {}", chain(&error).join(": ")));
+            return Ok(finished);
+        }
+        let path = finished.dir.path().to_owned();
+        drop(finished);
+        let mut run = resume::open(&path, &context.stop, &context.watcher)?;
+        run.context.workers = Some(workers);
+        finished = run.carry(options)?;
+    }
+    Ok(finished)
 }
 
 /// Refuses what cannot be carried out here, before anything is made or started. The client properties file of the plan.
@@ -144,9 +189,9 @@ fn way_on(plan: &Plan, dir: &RunDir) -> String {
 
 impl Run {
     /// Measures what is left to measure, and ends the document.
-    pub(super) fn carry(mut self) -> Result<Finished> {
+    pub(super) fn carry(mut self, workers: &WorkersOptions) -> Result<Finished> {
         self.context.tell(&Event::Begins(&self.measured.record.document));
-        let result = self.measure();
+        let result = self.gather(workers).and_then(|()| self.measure());
         self.context.tell(&Event::Ends);
         self.measured.record.finish(match &result {
             Err(error) if !error.is_stop() => RunState::Failed { error: chain(error).join(": ") },
@@ -165,7 +210,21 @@ impl Run {
             }
             _ => Some(way_on(&self.measured.record.document.plan, &self.measured.dir)),
         };
-        Ok(Finished { document: self.measured.record.document, dir: self.measured.dir, way_on })
+        let lost = self.context.lost_worker().cloned().zip(self.context.workers.clone());
+        let lost = lost.map(|(worker, workers)| Lost { worker, workers, context: self.context.clone() });
+        Ok(Finished { document: self.measured.record.document, dir: self.measured.dir, way_on, lost })
+    }
+
+    /// Waits for the workers that the plan wants, if they are not there already.
+    fn gather(&mut self, options: &WorkersOptions) -> Result<()> {
+        let needed = workers::needed(&self.measured.record.document.plan);
+        if needed == 0 || self.context.workers.is_some() {
+            return Ok(());
+        }
+        let workers = WorkerCrew::gather(options, needed, &self.context)?;
+        self.measured.record.document.environment.workers = workers.facts().to_vec();
+        self.context.workers = Some(Arc::new(workers));
+        Ok(())
     }
 
     /// Everything between the first and the last word of the document.

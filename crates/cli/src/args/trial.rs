@@ -4,7 +4,7 @@ mod fleet;
 
 pub(crate) use fleet::{FleetArgs, FleetFailWord, FleetOutput, GoodWord, IntervalWord, Sampled, StratumWord};
 
-use super::{ClusterArgs, CompareOutput, LatencyArgs, OutputArgs};
+use super::{ClusterArgs, CompareOutput, LatencyArgs, OutputArgs, WorkersArgs};
 use clap::{Args, Subcommand, ValueEnum};
 use plumb_model::scenario::MarginWords;
 use plumb_model::verdict::Verdict;
@@ -43,7 +43,7 @@ pub(crate) struct TrialRunArgs {
         value_name = "DIR",
         conflicts_with_all = [
             "scenario", "pairs", "margin", "level", "primary", "until_decided", "max_pairs", "restart_every", "accept",
-            "seed", "quick", "anyway", "bootstrap", "config", "out", "dry_run"
+            "seed", "quick", "anyway", "bootstrap", "config", "out", "dry_run", "workers"
         ]
     )]
     pub(crate) resume: Option<PathBuf>,
@@ -62,6 +62,9 @@ pub(crate) struct TrialRunArgs {
     /// Output.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    /// Workers.
+    #[command(flatten)]
+    pub(crate) workers: WorkersArgs,
 }
 
 /// The comparison of the arms, of every trial on one path.

@@ -1,6 +1,7 @@
 //! `plumb run`: any experiment from a scenario file.
 
-use super::{End, carry_on, carry_out};
+use super::worker::{options, use_workers};
+use super::{End, carry_on_with, carry_out_with};
 use crate::args::{ClusterArgs, RunArgs};
 use crate::errors::UsageError;
 use crate::scenario_file;
@@ -16,7 +17,7 @@ const QUICK: u64 = 10;
 
 pub(super) fn run(arguments: &RunArgs) -> Result<End> {
     if let Some(directory) = &arguments.resume {
-        return carry_on(directory, &arguments.output);
+        return carry_on_with(directory, &arguments.output, &options(&arguments.workers));
     }
     let path = arguments.scenario.as_deref().unwrap_or(Path::new(""));
     let (mut scenario, mut sources) = scenario_file::read(path)?;
@@ -39,7 +40,8 @@ pub(super) fn run(arguments: &RunArgs) -> Result<End> {
         quicken(&mut scenario, &mut sources, "--quick");
     }
     use_brokers(&arguments.cluster, &mut scenario, &mut sources);
-    carry_out(resolve(&scenario, &sources)?, &arguments.output)
+    use_workers(&arguments.workers, &mut scenario, &mut sources);
+    carry_out_with(resolve(&scenario, &sources)?, &arguments.output, &options(&arguments.workers))
 }
 
 /// The brokers of the flags, if any, take the place of the whole cluster that the file names.

@@ -157,7 +157,7 @@ pub(super) struct PartDone {
     pub(super) consumers: Vec<ClientOutcome>,
     pub(super) producer_properties: Properties,
     pub(super) consumer_properties: Properties,
-    /// CPU time of its process in the block.
+    /// CPU time of its process in the block's measured part.
     pub(super) cpu_ns: Option<u64>,
 }
 

@@ -205,7 +205,7 @@ fn run_part(
             start_ns: None,
             is_released: false,
             orders: Orders::default(),
-            cpu_ns: cpu_ns(),
+            cpu: CpuOfMeasuredPart::default(),
         };
         part.run(channel)
     })
@@ -232,8 +232,29 @@ struct RunningPart<'scope> {
     /// The senders have been told the start: it cannot be moved.
     is_released: bool,
     orders: Orders,
-    /// CPU time of this process when the part began.
-    cpu_ns: u64,
+    cpu: CpuOfMeasuredPart,
+}
+
+/// CPU time of this process at the ends of the block's measured part, to a tick.
+#[derive(Debug, Default)]
+struct CpuOfMeasuredPart {
+    at_begin_ns: Option<u64>,
+    at_end_ns: Option<u64>,
+}
+
+impl CpuOfMeasuredPart {
+    fn look(&mut self, orders: &Orders) {
+        if orders.measured_from_ns.is_some_and(|from_ns| now_ns() >= from_ns) {
+            self.at_begin_ns.get_or_insert_with(cpu_ns);
+        }
+        if self.at_begin_ns.is_some() && orders.measured_to_ns.is_some() {
+            self.at_end_ns.get_or_insert_with(cpu_ns);
+        }
+    }
+
+    fn spent_ns(&self) -> Option<u64> {
+        Some(self.at_end_ns?.saturating_sub(self.at_begin_ns?))
+    }
 }
 
 impl RunningPart<'_> {
@@ -255,6 +276,7 @@ impl RunningPart<'_> {
                 None => {}
             }
             self.release();
+            self.cpu.look(&self.orders);
             self.gather();
             self.tell(carrier)?;
             if self.orders.finish_producers && !producers_ended {
@@ -275,7 +297,7 @@ impl RunningPart<'_> {
         self.gather();
         self.send_seconds(carrier, u64::MAX)?;
         let (producer_properties, consumer_properties) = self.stage.clients.effective();
-        let cpu_ns = Some(cpu_ns().saturating_sub(self.cpu_ns));
+        let cpu_ns = self.cpu.spent_ns();
         let done = PartDone { consumers, producer_properties, consumer_properties, cpu_ns };
         Ok(send(carrier, &FromWorker::Consumers(Box::new(done)))?)
     }

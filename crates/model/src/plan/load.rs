@@ -32,6 +32,9 @@ pub struct LoadPlan {
     pub producers: u32,
     /// Consumer clients, in one group.
     pub consumers: u32,
+    /// Worker processes, on other hosts, that run the clients; 0: this process does.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub workers: u32,
     /// Size of the value.
     pub size: SizePlan,
     /// Key of each record.
@@ -45,6 +48,10 @@ pub struct LoadPlan {
     /// The warm-up goes on until the log's device, not the page cache, takes what is written.
     #[serde(default)]
     pub until_device: bool,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// The purpose of a step.
@@ -276,6 +283,7 @@ mod tests {
             drain: Nanos::from_secs(10),
             producers: 1,
             consumers: 1,
+            workers: 0,
             size: SizePlan::Fixed(Bytes(100)),
             keys: Keys::None,
             headers: BTreeMap::new(),

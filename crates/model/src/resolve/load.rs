@@ -47,6 +47,7 @@ pub(super) fn load(
     let size = words.size.as_ref().map(|size| size.values()[0].0.clone());
     let producers = words.producers.as_ref().map(|n| n.values()[0]);
     let consumers = words.consumers.as_ref().map(|n| n.values()[0]);
+    let workers = words.workers.as_ref().map(|n| n.values()[0]);
     let consuming = mode != Mode::Produce;
     if consumers.is_some_and(|consumers| (consumers > 0) != consuming && mode != Mode::Mixed) {
         return Err(ResolveError::Conflict {
@@ -69,6 +70,7 @@ pub(super) fn load(
         producers: trail.step(path("producers"), "load.producers", variant, producers, || 1),
         consumers: trail
             .step(path("consumers"), "load.consumers", variant, consumers, || u32::from(consuming)),
+        workers: trail.step(path("workers"), "load.workers", variant, workers, || 0),
         size: trail.step(path("size"), "load.size", variant, size, || SizePlan::Fixed(Bytes(1024))),
         keys: trail.step(path("keys"), "load.keys", variant, words.keys, || Keys::None),
         headers: headers(words, at, trail, variant)?,

@@ -64,6 +64,7 @@ fn combinations(variant: &Variant) -> u64 {
         choices(load.duration.as_ref()),
         choices(load.producers.as_ref()),
         choices(load.consumers.as_ref()),
+        choices(load.workers.as_ref()),
         choices(load.size.as_ref()),
         choices(load.in_flight.as_ref()),
         choices(topic.partitions.as_ref()),
@@ -102,6 +103,7 @@ pub(super) fn variants(scenario: &Scenario, written: &Written, setup_index: usiz
     all = expand(all, "duration", |v| v.load.duration.as_mut());
     all = expand(all, "producers", |v| v.load.producers.as_mut());
     all = expand(all, "consumers", |v| v.load.consumers.as_mut());
+    all = expand(all, "workers", |v| v.load.workers.as_mut());
     all = expand(all, "size", |v| v.load.size.as_mut());
     all = expand(all, "in_flight", |v| v.load.in_flight.as_mut());
     all = expand(all, "partitions", |v| v.topic.partitions.as_mut());
@@ -203,6 +205,7 @@ fn overlay_load(base: &LoadWords, over: &LoadWords) -> LoadWords {
         drain: over.drain.or(base.drain),
         producers: over.producers.clone().or_else(|| base.producers.clone()),
         consumers: over.consumers.clone().or_else(|| base.consumers.clone()),
+        workers: over.workers.clone().or_else(|| base.workers.clone()),
         size: over.size.clone().or_else(|| base.size.clone()),
         keys: over.keys.or(base.keys),
         headers: over.headers.clone().or_else(|| base.headers.clone()),

@@ -1,5 +1,6 @@
 //! `plumb trial run`: the arms of a scenario compared with each other, from words to exit code.
 
+use super::super::worker::{options, use_workers};
 use super::super::{End, dry_run, run as plain};
 use super::{pilots, seed};
 use crate::args::trial::{FailWord, JudgedArgs, TrialRunArgs};
@@ -18,7 +19,7 @@ use plumb_model::trial::ArmVerdict;
 use plumb_model::verdict::Verdict;
 use plumb_report::junit::ArmCase;
 use plumb_report::text::Figures;
-use plumb_session::Finished;
+use plumb_session::{Finished, WorkersOptions, resume_with_workers, run_with_workers};
 use std::path::Path;
 
 /// Pairs of a quick trial at least: two more than the fewest with which two arms can be told apart at 95 %.
@@ -27,24 +28,35 @@ const QUICK_PAIRS: u32 = 8;
 const QUICK_SPARE: u32 = 2;
 
 pub(super) fn run(arguments: &TrialRunArgs) -> Result<End> {
-    let judged = &arguments.judged;
+    let (judged, workers) = (&arguments.judged, options(&arguments.workers));
     match &arguments.resume {
         Some(directory) => {
             let conditions = Conditions::new(&arguments.output.conditions)?;
-            let finished = plumb_session::resume(directory, &stop::flag()?, &progress::watcher())?;
+            let finished = resume_with_workers(directory, &workers, &stop::flag()?, &progress::watcher())?;
             finish(&finished, judged, arguments.output.output, conditions)
         }
-        None => carry_out(plan(arguments)?, judged, &arguments.output),
+        None => carry_out_with(plan(arguments)?, judged, &arguments.output, &workers),
     }
 }
 
 /// Runs a trial and shows what it showed, or shows the plan.
 pub(super) fn carry_out(plan: Plan, judged: &JudgedArgs, output: &OutputArgs) -> Result<End> {
+    carry_out_with(plan, judged, output, &WorkersOptions::default())
+}
+
+/// The same, with workers that join as `workers` says where the plan has any.
+fn carry_out_with(
+    plan: Plan,
+    judged: &JudgedArgs,
+    output: &OutputArgs,
+    workers: &WorkersOptions,
+) -> Result<End> {
     if output.dry_run {
         return dry_run(&plan, output);
     }
     let conditions = Conditions::new(&output.conditions)?;
-    let finished = plumb_session::run(plan, output.out.as_deref(), &stop::flag()?, &progress::watcher())?;
+    let (out, stop) = (output.out.as_deref(), stop::flag()?);
+    let finished = run_with_workers(plan, out, workers, &stop, &progress::watcher())?;
     finish(&finished, judged, output.output, conditions)
 }
 
@@ -95,6 +107,7 @@ fn plan(arguments: &TrialRunArgs) -> Result<Plan> {
         plain::quicken(&mut scenario, &mut sources, "--quick");
     }
     plain::use_brokers(&arguments.cluster, &mut scenario, &mut sources);
+    use_workers(&arguments.workers, &mut scenario, &mut sources);
     if let Some(seed) = arguments.seed {
         scenario.seed = Some(seed);
         sources.insert("seed".to_owned(), Origin::Flag { flag: "--seed".to_owned() });

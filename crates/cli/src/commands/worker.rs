@@ -1,0 +1,62 @@
+//! `plumb worker`: takes part in a run on another host; and the workers that a run asks for.
+
+use super::End;
+use crate::args::worker::{WorkerArgs, WorkersArgs};
+use crate::{progress, stop};
+use anyhow::Result;
+use plumb_model::fault::HasFault;
+use plumb_model::plan::Origin;
+use plumb_model::resolve::Sources;
+use plumb_model::scenario::{OneOrMany, Scenario};
+use plumb_model::units::Nanos;
+use plumb_session::{WorkerOptions, WorkersOptions, certificate_digest, client_config, work};
+
+/// Time for which a worker tries to join unless another is said.
+const WITHIN: Nanos = Nanos::from_secs(60);
+
+pub(super) fn worker(arguments: &WorkerArgs) -> Result<End> {
+    let options = WorkerOptions {
+        join: arguments.join.clone(),
+        certificate_sha256: certificate_digest(&arguments.cert_sha256)?,
+        token_file: arguments.token_file.clone(),
+        name: arguments.name.clone().unwrap_or_else(own_name),
+        properties: client_config::read(arguments.config.as_deref())?.properties,
+        within: arguments.within.unwrap_or(WITHIN).to_duration(),
+    };
+    match work(&options, &stop::flag()?, &progress::watcher()) {
+        Err(error) if error.is_stop() => Ok(End::Interrupted),
+        ended => Ok(ended.map(|()| End::Done)?),
+    }
+}
+
+/// The host's name with the process id: two workers of one host have two names.
+fn own_name() -> String {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    format!("{host}-{}", std::process::id())
+}
+
+/// The workers of the flags take the place of those that the file names, in every setup.
+pub(super) fn use_workers(flags: &WorkersArgs, scenario: &mut Scenario, sources: &mut Sources) {
+    let Some(workers) = flags.workers else { return };
+    let origin = Origin::Flag { flag: "--workers".to_owned() };
+    scenario.load.workers = Some(OneOrMany::One(workers));
+    sources.insert("load.workers".to_owned(), origin);
+    for (index, setup) in scenario.setups.iter_mut().enumerate() {
+        setup.load.workers = None;
+        sources.remove(&format!("setups.{index}.load.workers"));
+    }
+    for (name, arm) in &mut scenario.arms.0 {
+        arm.load.workers = None;
+        sources.remove(&format!("arms.{name}.load.workers"));
+    }
+}
+
+/// The door of the flags.
+pub(super) fn options(flags: &WorkersArgs) -> WorkersOptions {
+    let usual = WorkersOptions::default();
+    WorkersOptions {
+        listen: flags.listen.unwrap_or(usual.listen),
+        token_file: flags.token_file.clone(),
+        wait: flags.wait_for_workers.map_or(usual.wait, Nanos::to_duration),
+    }
+}

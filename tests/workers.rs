@@ -1,0 +1,187 @@
+//! Runs whose clients are run by workers: other processes, here on one host, some with a clock that is a hundred seconds off.
+
+use crate::program::{Ended, Program, Running};
+use plumb_lab::sink::{SinkBroker, SinkOptions};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+/// A run that waits for its workers, and how they join it.
+struct WaitingRun {
+    run: Running,
+    address: String,
+    certificate: String,
+    token_file: PathBuf,
+}
+
+/// A run of this scenario with so many workers.
+fn start(scenario: &str, words: &[&str]) -> WaitingRun {
+    let program = Program::new(["run", "s.yaml", "--out", "run", "--output", "json"])
+        .args(["--token-file", "token"])
+        .args(words);
+    std::fs::write(program.directory().join("s.yaml"), scenario).unwrap();
+    let cache = program.directory().join("cache");
+    joinable(program.env("XDG_CACHE_HOME", cache).start())
+}
+
+fn joinable(mut run: Running) -> WaitingRun {
+    let said = run.wait_for("how to join", |run| {
+        let said = run.complained();
+        said.contains("--token-file").then_some(said)
+    });
+    let word = |flag: &str| {
+        let after = said.split(flag).nth(1).unwrap_or_else(|| panic!("{flag}: {said}"));
+        after.split_whitespace().next().unwrap().to_owned()
+    };
+    let (address, certificate) = (word("--join"), word("--cert-sha256"));
+    let token_file = run.path("token");
+    WaitingRun { run, address, certificate, token_file }
+}
+
+impl WaitingRun {
+    fn worker(&self, name: &str) -> Program {
+        Program::new(["worker", "--name", name, "--join", &self.address, "--cert-sha256", &self.certificate])
+            .args(["--token-file".as_ref(), self.token_file.as_os_str()])
+            .alone()
+    }
+
+    /// Starts the workers, waits for the run's end and theirs.
+    fn with_workers(self, workers: Vec<Program>) -> Ended {
+        let workers: Vec<Running> = workers.into_iter().map(Program::start).collect();
+        let ended = self.run.wait();
+        for worker in workers {
+            let worker = worker.wait();
+            assert_eq!(worker.code(), Some(0), "{}", worker.stderr);
+        }
+        ended
+    }
+}
+
+fn scenario(sink: &SinkBroker, rest: &str) -> String {
+    format!("cluster: {{bootstrap: \"{}\"}}\n{rest}", sink.bootstrap())
+}
+
+fn counts<'d>(document: &'d Value, name: &str) -> &'d Value {
+    &document["steps"][0]["counts"][name]
+}
+
+/// A host that is busy with other tests may make the figures unfit for use; what became of the messages is told all the same.
+fn document(ended: &Ended) -> Value {
+    assert!(matches!(ended.code(), Some(0 | 1)), "{} {}", ended.stdout, ended.stderr);
+    ended.json()
+}
+
+const LOAD: &str = "load: {rate: 400, count: 800, warm_up: 200ms, producers: 4, consumers: 2, size: 100B}\ntopic: {partitions: 4}\n";
+
+#[test]
+fn two_workers_send_the_schedule_of_one_process_and_every_message_is_accounted_for() {
+    let sink = SinkBroker::start(SinkOptions::default()).unwrap();
+    for driver in ["librdkafka", "wire"] {
+        let run = start(&scenario(&sink, &format!("driver: {driver}\n{LOAD}")), &["--workers", "2"]);
+        let workers = ["one", "two"].map(|name| run.worker(name)).into();
+        let document = document(&run.with_workers(workers));
+        for name in ["intended", "sent", "acked", "received"] {
+            assert_eq!(*counts(&document, name), 800, "{name}: {document:#}");
+        }
+        for name in ["lost", "duplicated", "failed", "unknown"] {
+            assert_eq!(*counts(&document, name), 0, "{name}: {document:#}");
+        }
+        let step = &document["steps"][0];
+        assert_eq!(step["latency"]["end_to_end"]["samples"], 800, "{step:#}");
+        assert_eq!(step["latency"]["acknowledge"]["samples"], 800);
+        let parts = step["blocks"][0]["workers"].as_array().unwrap();
+        let told: Vec<_> = parts.iter().map(|part| (&part["producers"], &part["intended"])).collect();
+        assert_eq!(told, [(&2.into(), &400.into()); 2], "{parts:?}");
+        let agrees = &step["blocks"][0]["accounting"]["agrees"];
+        assert!(agrees.is_null() || *agrees == true, "{agrees}");
+        assert_eq!(document["environment"]["workers"][0]["one_clock"], true);
+    }
+}
+
+/// A wrapper that gives a program a monotonic clock shifted by so many seconds; none, said so, where that is not to be had.
+#[expect(clippy::print_stderr, reason = "whoever runs the tests has to know what was not run")]
+fn shifted(seconds: &str) -> Option<[&str; 4]> {
+    let wrapper = ["unshare", "--time", "--monotonic", seconds];
+    let tried = Command::new(wrapper[0]).args(&wrapper[1..]).arg("true").output();
+    let works = tried.is_ok_and(|tried| tried.status.success());
+    if !works {
+        eprintln!("passed over: no time namespaces here (`unshare --time` needs root and Linux 5.6)");
+    }
+    works.then_some(wrapper)
+}
+
+/// The producer's clock is a hundred seconds ahead, or behind: a latency that took the clocks for one would be off by as much.
+#[test]
+fn latencies_between_hosts_whose_clocks_are_a_hundred_seconds_apart_are_those_of_the_path() {
+    const LATE: Duration = Duration::from_millis(200);
+    let sink = SinkBroker::start(SinkOptions::default()).unwrap();
+    sink.control().delay_visibility(plumb_lab::sink::Delay::Constant(LATE));
+    let load = "driver: wire\nload: {rate: 100, count: 150, warm_up: 200ms, size: 100B}\n";
+    for seconds in ["100", "-100"] {
+        let Some(wrapper) = shifted(seconds) else { return };
+        let run = start(&scenario(&sink, load), &["--workers", "2"]);
+        let workers = vec![run.worker("far").under(&wrapper), run.worker("near")];
+        let document = document(&run.with_workers(workers));
+        assert_eq!((counts(&document, "received"), counts(&document, "lost")), (&150.into(), &0.into()));
+        let parts = document["steps"][0]["blocks"][0]["workers"].as_array().unwrap();
+        let error_ns = parts.iter().filter_map(|part| part["clock_error_ns"].as_u64()).max().unwrap();
+        assert!(error_ns > 0, "two clocks are known to a band: {parts:?}");
+        let latency = &document["steps"][0]["latency"]["end_to_end"];
+        let least_ns = latency["min_ns"].as_u64().unwrap();
+        assert!(least_ns + error_ns >= LATE.as_nanos() as u64, "{latency:#} {error_ns}");
+        // Neighbours of a test make a latency longer, never by a hundred seconds.
+        assert!(latency["p50_ns"].as_u64().is_none_or(|ns| ns < 50_000_000_000), "{latency:#}");
+        assert_eq!(latency["samples"], 150);
+    }
+}
+
+#[test]
+fn a_worker_that_is_killed_ends_its_block_and_one_of_its_name_takes_its_place() {
+    let sink = SinkBroker::start(SinkOptions::default()).unwrap();
+    let load = "blocks: 2\nload: {rate: 200, duration: 6s, warm_up: 0s, producers: 2, size: 100B}\n";
+    let run = start(&scenario(&sink, load), &["--workers", "2"]);
+    let stays = run.worker("stays").start();
+    let mut killed = run.worker("killed").start();
+    killed.wait_for("a block", |worker| worker.complained().contains("a block begins").then_some(()));
+    std::thread::sleep(Duration::from_millis(1_500));
+    killed.signal(Signal::KILL);
+    let again = run.worker("killed").start();
+    let document = document(&run.run.wait());
+    for worker in [stays, again] {
+        let worker = worker.wait();
+        assert_eq!(worker.code(), Some(0), "{}", worker.stderr);
+    }
+    assert_eq!(document["run"]["state"]["state"], "complete", "{:#}", document["run"]);
+    assert_eq!(document["run"]["resumed"].as_array().map(Vec::len), Some(1), "{:#}", document["run"]);
+    let blocks = document["steps"][0]["blocks"].as_array().unwrap();
+    assert_eq!(blocks.len(), 2);
+    assert_eq!((counts(&document, "acked"), counts(&document, "lost")), (&1_200.into(), &0.into()));
+}
+
+#[test]
+fn a_worker_with_another_token_or_certificate_is_told_so_and_the_run_names_who_is_missing() {
+    let sink = SinkBroker::start(SinkOptions::default()).unwrap();
+    let run = start(&scenario(&sink, LOAD), &["--workers", "1", "--wait-for-workers", "6s"]);
+    let other = run.run.path("other");
+    std::fs::write(&other, "0123456789abcdef0123456789abcdef\n").unwrap();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut std::fs::metadata(&other).unwrap().permissions(), 0o600);
+    let join = |certificate: &str, token: &std::path::Path| {
+        Program::new(["worker", "--join", &run.address, "--cert-sha256", certificate, "--within", "2s"])
+            .args(["--token-file".as_ref(), token.as_os_str()])
+            .alone()
+            .run()
+    };
+    let refused = join(&run.certificate, &other);
+    assert_eq!(refused.code(), Some(3), "{}", refused.stderr);
+    assert!(refused.stderr.contains("token"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("0123456789abcdef"), "{}", refused.stderr);
+    let refused = join(&"ab".repeat(32), &run.token_file);
+    assert!(refused.stderr.contains("certificate"), "{}", refused.stderr);
+    assert_eq!(join("xyz", &run.token_file).code(), Some(2));
+    let ended = run.run.wait();
+    assert!(!matches!(ended.code(), Some(0 | 1)), "{}", ended.stderr);
+    assert!(ended.stderr.contains("worker"), "{}", ended.stderr);
+    assert!(!ended.path("run").exists());
+}
