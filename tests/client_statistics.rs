@@ -222,72 +222,6 @@ impl Drop for Running {
 }
 
 #[test]
-fn a_java_producer_at_a_known_rate_shows_by_the_page_of_its_exporter() {
-    let lab = LabCluster::shared().unwrap();
-    Broker::at(&lab.bootstrap()).create_topic("java-orders", 1, &[]);
-    let program = Program::new(["observe", "--duration", "8s", "--no-attach", "--output", "json"]);
-    let rules = program.directory().join("rules.yaml");
-    std::fs::write(&rules, "rules:\n- pattern: '.*'\n").unwrap();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let kafka = KafkaProgram::of(&lab);
-    let agent = format!("-javaagent:{}={port}:{}", kafka.exporter().display(), rules.display());
-    let words = [
-        "org.apache.kafka.tools.ProducerPerformance",
-        "--topic",
-        "java-orders",
-        "--num-records",
-        "100000",
-        "--record-size",
-        "500",
-    ];
-    let (bootstrap, rate) = (lab.bootstrap(), PER_S.to_string());
-    let rest = [
-        "--throughput",
-        &rate,
-        "--bootstrap-server",
-        &bootstrap,
-        "--command-property",
-        "linger.ms=200",
-        "client.id=java-orders",
-    ];
-    let _producer = Running(kafka.command(&[&agent]).args(words).args(rest).spawn().unwrap());
-    let url = format!("http://{port}/metrics");
-    let sends = || {
-        let mut page = String::new();
-        let mut stream = TcpStream::connect(port)?;
-        stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n")?;
-        stream.read_to_string(&mut page)?;
-        std::io::Result::Ok(page.contains("record_queue_time_avg{client_id=\"java-orders\"} 2"))
-    };
-    let deadline = Instant::now() + Duration::from_secs(60);
-    // Until it sends, and the wait of its batches is told.
-    while !sends().is_ok_and(|sends| sends) {
-        assert!(Instant::now() < deadline, "the producer does not send");
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    let ended = program.args(["--client-statistics", &url]).run();
-    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
-    let document: Value = serde_json::from_str(&ended.stdout).unwrap();
-    let producer = &document["clients"][0];
-    assert_eq!(
-        (producer["name"].as_str(), producer["kind"].as_str()),
-        (Some("java-orders"), Some("java")),
-        "{document:#}"
-    );
-    near(producer, "messages_per_s", PER_S as f64, 0.15);
-    near(producer, "batch_messages_mean", 20.0, 0.3);
-    near(producer, "record_bytes_mean", VALUE_BYTES as f64 + 8.0, 0.05);
-    // A batch's own wait, of which its first message has all.
-    near(producer, "queue_mean_ns", 200e6, 0.3);
-    assert_eq!(producer["means_from_gauge"].as_bool(), Some(true));
-    assert_eq!(
-        producer["in_flight_max"].as_f64().map(|in_flight| in_flight <= 5.0),
-        Some(true),
-        "{producer:#}"
-    );
-}
-
-#[test]
 fn a_quota_that_holds_a_client_back_is_told_by_the_client_the_broker_and_the_cluster() {
     let lab = LabCluster::start(&LabOptions { brokers: 2, jmx: true, ..LabOptions::default() }).unwrap();
     let metrics = lab.jmx_metrics_urls().unwrap();
@@ -379,6 +313,77 @@ fn a_quota_that_holds_a_client_back_is_told_by_the_client_the_broker_and_the_clu
         assert!(
             processors.iter().any(|processor| processor["connections"].as_f64() > Some(0.0)),
             "{broker:#}"
+        );
+    }
+}
+
+/// What asserts exact times.
+mod timing {
+    use super::*;
+
+    #[test]
+    fn a_java_producer_at_a_known_rate_shows_by_the_page_of_its_exporter() {
+        let lab = LabCluster::shared().unwrap();
+        Broker::at(&lab.bootstrap()).create_topic("java-orders", 1, &[]);
+        let program = Program::new(["observe", "--duration", "8s", "--no-attach", "--output", "json"]);
+        let rules = program.directory().join("rules.yaml");
+        std::fs::write(&rules, "rules:\n- pattern: '.*'\n").unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let kafka = KafkaProgram::of(&lab);
+        let agent = format!("-javaagent:{}={port}:{}", kafka.exporter().display(), rules.display());
+        let words = [
+            "org.apache.kafka.tools.ProducerPerformance",
+            "--topic",
+            "java-orders",
+            "--num-records",
+            "100000",
+            "--record-size",
+            "500",
+        ];
+        let (bootstrap, rate) = (lab.bootstrap(), PER_S.to_string());
+        let rest = [
+            "--throughput",
+            &rate,
+            "--bootstrap-server",
+            &bootstrap,
+            "--command-property",
+            "linger.ms=200",
+            "client.id=java-orders",
+        ];
+        let _producer = Running(kafka.command(&[&agent]).args(words).args(rest).spawn().unwrap());
+        let url = format!("http://{port}/metrics");
+        let sends = || {
+            let mut page = String::new();
+            let mut stream = TcpStream::connect(port)?;
+            stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n")?;
+            stream.read_to_string(&mut page)?;
+            std::io::Result::Ok(page.contains("record_queue_time_avg{client_id=\"java-orders\"} 2"))
+        };
+        let deadline = Instant::now() + Duration::from_secs(60);
+        // Until it sends, and the wait of its batches is told.
+        while !sends().is_ok_and(|sends| sends) {
+            assert!(Instant::now() < deadline, "the producer does not send");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let ended = program.args(["--client-statistics", &url]).run();
+        assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+        let document: Value = serde_json::from_str(&ended.stdout).unwrap();
+        let producer = &document["clients"][0];
+        assert_eq!(
+            (producer["name"].as_str(), producer["kind"].as_str()),
+            (Some("java-orders"), Some("java")),
+            "{document:#}"
+        );
+        near(producer, "messages_per_s", PER_S as f64, 0.15);
+        near(producer, "batch_messages_mean", 20.0, 0.3);
+        near(producer, "record_bytes_mean", VALUE_BYTES as f64 + 8.0, 0.05);
+        // A batch's own wait, of which its first message has all.
+        near(producer, "queue_mean_ns", 200e6, 0.3);
+        assert_eq!(producer["means_from_gauge"].as_bool(), Some(true));
+        assert_eq!(
+            producer["in_flight_max"].as_f64().map(|in_flight| in_flight <= 5.0),
+            Some(true),
+            "{producer:#}"
         );
     }
 }

@@ -1,7 +1,8 @@
 //! Runs whose clients are run by workers: other processes, here on one host, some with a clock that is a hundred seconds off.
 
+use crate::kafka::Broker;
 use crate::program::{Ended, Program, Running};
-use plumb_lab::sink::{SinkBroker, SinkOptions};
+use plumb_lab::sink::{Delay, SinkBroker, SinkOptions};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -117,8 +118,9 @@ fn shifted(seconds: &str) -> Option<[&str; 4]> {
 fn latencies_between_hosts_whose_clocks_are_a_hundred_seconds_apart_are_those_of_the_path() {
     const LATE: Duration = Duration::from_millis(200);
     let sink = SinkBroker::start(SinkOptions::default()).unwrap();
-    sink.control().delay_visibility(plumb_lab::sink::Delay::Constant(LATE));
-    let load = "driver: wire\nload: {rate: 100, count: 150, warm_up: 200ms, size: 100B}\n";
+    Broker::at(&sink.bootstrap()).create_topic("late", 1, &[]);
+    sink.control().delay_visibility("late", Delay::Constant(LATE));
+    let load = "driver: wire\ntopic: {name: late}\nload: {rate: 100, count: 150, warm_up: 200ms, size: 100B}\n";
     for seconds in ["100", "-100"] {
         let Some(wrapper) = shifted(seconds) else { return };
         let run = start(&scenario(&sink, load), &["--workers", "2"]);

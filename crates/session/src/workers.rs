@@ -274,7 +274,7 @@ pub fn work(options: &WorkerOptions, stop: &Arc<AtomicBool>, watcher: &Arc<dyn c
     };
     loop {
         let peer = join(&joining, stop)?;
-        watcher.event(&Event::Note(&format!("joined {} as {}", options.join, peer.name())));
+        watcher.event(&Event::Note(&format!("joined {} as {}", options.join, options.name)));
         let carrier = PeerLink::of(peer.clone());
         let mut told = |told: WorkerTold| watcher.event(&Event::Note(&words(&told)));
         match serve(&carrier, &settings, stop, &mut told) {

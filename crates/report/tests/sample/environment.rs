@@ -32,6 +32,7 @@ pub(crate) fn environment() -> Environment {
         ],
         log_directories: Vec::new(),
         changed_by_trial: None,
+        workers: Vec::new(),
     }
 }
 

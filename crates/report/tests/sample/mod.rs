@@ -318,6 +318,7 @@ fn step_plan(setup: &Setup) -> StepPlan {
             drain: Nanos::from_secs(10),
             producers: 1,
             consumers: 1,
+            workers: 0,
             size: SizePlan::Fixed(Bytes(1024)),
             keys: Keys::None,
             headers: BTreeMap::new(),
