@@ -49,6 +49,14 @@ struct Metric {
     of: fn(&BlockResult) -> Option<f64>,
 }
 
+impl Metric {
+    /// The most by which it may be off in a block, because it lies between workers' clocks whose difference is known to a band.
+    fn error(&self, block: &BlockResult) -> f64 {
+        let error_ns = block.end_to_end.clock_error_ns.filter(|_| self.name.starts_with("end_to_end."));
+        error_ns.map_or(0.0, |ns| ns as f64)
+    }
+}
+
 const END_TO_END: [Metric; 3] = [
     Metric { name: END_TO_END_MEAN, of: |block| block.end_to_end.mean_ns },
     Metric { name: END_TO_END_P50, of: |block| block.end_to_end.p50_ns.map(|p50| p50 as f64) },
@@ -120,14 +128,47 @@ impl SetupPair<'_, '_> {
 
     /// The metric of both steps in every round that has both, whole.
     fn blocks(&self, metric: &Metric) -> Vec<Pair> {
-        let values = |setup: &Setup| -> BTreeMap<u32, f64> {
+        self.blocks_off_by(metric, 0.0)
+    }
+
+    /// The same with each value off by this part of the error of its clocks: of `b` upwards, of `a` downwards.
+    fn blocks_off_by(&self, metric: &Metric, part: f64) -> Vec<Pair> {
+        let values = |setup: &Setup, part: f64| -> BTreeMap<u32, f64> {
             let blocks = setup.result.blocks.iter().filter(|block| !block.cut_short);
-            let positive = |block| (metric.of)(block).filter(|value| *value > 0.0);
+            let positive = |block: &BlockResult| {
+                (metric.of)(block)
+                    .map(|value| value + part * metric.error(block))
+                    .filter(|value| *value > 0.0)
+            };
             blocks.filter_map(|block| Some((block.block, positive(block)?))).collect()
         };
-        let b = values(self.b);
-        let pairs = values(self.a).into_iter();
+        let b = values(self.b, part);
+        let pairs = values(self.a, -part).into_iter();
         pairs.filter_map(|(round, a)| Some(Pair { a, b: *b.get(&round)? })).collect()
+    }
+
+    /// The ratio over these pairs of blocks; its interval and p hold wherever the truth is within the errors of the clocks.
+    fn ratio(&self, metric: &Metric, blocks: &[Pair], level: f64) -> Option<PairedRatio> {
+        let middle = paired_ratio(blocks, level)?;
+        let [lowest, highest] = [-1.0, 1.0].map(|part| self.blocks_off_by(metric, part));
+        if lowest == *blocks && highest == *blocks {
+            return Some(middle);
+        }
+        let known =
+            |pairs: &[Pair]| (pairs.len() == blocks.len()).then(|| paired_ratio(pairs, level)).flatten();
+        Some(match known(&lowest).zip(known(&highest)) {
+            None => PairedRatio { low: 0.0, high: f64::INFINITY, p: 1.0, ..middle },
+            Some((lowest, highest)) => PairedRatio {
+                low: lowest.low,
+                high: highest.high,
+                p: if (lowest.ratio - 1.0) * (highest.ratio - 1.0) > 0.0 {
+                    lowest.p.max(highest.p)
+                } else {
+                    1.0
+                },
+                ..middle
+            },
+        })
     }
 
     /// True if the rates of two setups as fast as possible are too near each other for settings that differ. `shown`: the ratio
@@ -154,7 +195,7 @@ pub(crate) fn comparisons(document: &RunDocument, sweeps: &[SweepResult]) -> Vec
     let level =
         FamilyLevel::of(document, samples.iter().filter(|(.., blocks)| blocks.len() >= PAIRS_MIN).count());
     let ratios: Vec<Option<PairedRatio>> =
-        samples.iter().map(|(.., blocks)| paired_ratio(blocks, level.each)).collect();
+        samples.iter().map(|(pair, metric, blocks)| pair.ratio(metric, blocks, level.each)).collect();
     let p: Vec<f64> = ratios.iter().flatten().map(|ratio| ratio.p).collect();
     let mut adjusted = holm(&p).into_iter();
 

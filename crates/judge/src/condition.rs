@@ -13,6 +13,27 @@ use plumb_model::plan::{GoalLatency, StepPlan};
 struct Seen {
     value: f64,
     shown: String,
+    /// The most by which it may be off.
+    error: f64,
+}
+
+impl Seen {
+    fn exact(value: f64, shown: String) -> Self {
+        Seen { value, shown, error: 0.0 }
+    }
+
+    /// The answer to a condition: none where its error leaves open on which side of the limit it is.
+    fn answer(&self, condition: &Condition) -> Answer {
+        let holds = |value: f64| condition.side.holds(value, condition.limit);
+        match (holds(self.value - self.error), holds(self.value + self.error)) {
+            (true, true) => Answer::Met,
+            (false, false) => Answer::NotMet,
+            _ => Answer::NotKnown(format!(
+                "the workers' clocks are known to within {} of each other, which leaves open on which side of the limit it is",
+                time(self.error)
+            )),
+        }
+    }
 }
 
 /// Every condition on every setup of the plan, setup by setup.
@@ -24,8 +45,7 @@ pub fn check(document: &RunDocument, conditions: &[Condition]) -> Vec<ConditionR
             let seen = setup.map_or_else(|| Err("it was not measured".to_owned()), |s| figure(&s, condition));
             let answer = match &seen {
                 Err(reason) => Answer::NotKnown(reason.clone()),
-                Ok(seen) if condition.side.holds(seen.value, condition.limit) => Answer::Met,
-                Ok(_) => Answer::NotMet,
+                Ok(seen) => seen.answer(condition),
             };
             ConditionResult {
                 condition: condition.text.clone(),
@@ -96,7 +116,8 @@ fn latency_figure(
     let value = value.ok_or_else(|| why_absent(distribution, figure))?;
     let interval: Option<Interval> = interval;
     let interval = interval.map(|it| format!(" ({})", time_interval(it.low, it.high))).unwrap_or_default();
-    Ok(Seen { value, shown: time(value) + &interval })
+    let error = distribution.clock_error_ns.map_or(0.0, |ns| ns as f64);
+    Ok(Seen { value, shown: time(value) + &interval, error })
 }
 
 fn of(result: &StepResult, latency: GoalLatency) -> &Distribution {
@@ -133,11 +154,11 @@ fn rate(per_s: Option<f64>, interval: Option<Interval>, limit: f64) -> Option<Se
     let value = per_s?;
     let interval = interval.map(|it| format!(" ({}/s)", figure::interval(it.low, it.high, figure::rate)));
     let [shown, _] = rates(value, limit);
-    Some(Seen { value, shown: shown + &interval.unwrap_or_default() })
+    Some(Seen::exact(value, shown + &interval.unwrap_or_default()))
 }
 
 fn messages(count: u64) -> Seen {
-    Seen { value: count as f64, shown: plumb_model::figure::counted(count, "message") }
+    Seen::exact(count as f64, plumb_model::figure::counted(count, "message"))
 }
 
 #[cfg(test)]

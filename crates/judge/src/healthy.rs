@@ -7,7 +7,7 @@ pub(crate) mod searched;
 use crate::{Judgement, judge};
 use plumb_model::document::{
     BlockResult, ClusterFacts, Durability, Effective, Environment, Instrument, RunDocument, RunIdentity,
-    RunState, SCHEMA_VERSION, StepResult,
+    RunState, SCHEMA_VERSION, StepResult, WorkerBlock, WorkerFacts,
 };
 use plumb_model::finding::{Finding, Severity, Validity, ValidityVerdict};
 use plumb_model::observation::{
@@ -29,6 +29,36 @@ const BLOCKS: u32 = 5;
 const SECONDS: u32 = 20;
 const RATE: u64 = 100;
 const MESSAGES: u64 = RATE * SECONDS as u64 * BLOCKS as u64;
+
+/// The same run with its clients in two workers, `one` and `two`, each on a host of its own.
+pub(crate) fn with_workers() -> RunDocument {
+    let mut document = healthy();
+    let names = ["one", "two"];
+    let facts = |name: &str| WorkerFacts {
+        name: name.to_owned(),
+        cpus: 4,
+        one_clock: false,
+        same_host_as: None,
+        clock_claim: None,
+        host: None,
+    };
+    let part = |name: &str| WorkerBlock {
+        name: name.to_owned(),
+        producers: 1,
+        consumers: 1,
+        intended: 1_000,
+        sent: 1_000,
+        slip_mean_ns: Some(10_000.0),
+        cpu_s: Some(0.2),
+        clock_error_ns: Some(10_000),
+        round_trip_ns: 20_000,
+    };
+    document.environment.workers = names.map(facts).into();
+    for block in document.steps.iter_mut().flat_map(|step| &mut step.blocks) {
+        block.workers = names.map(part).into();
+    }
+    document
+}
 
 /// The run.
 pub(crate) fn healthy() -> RunDocument {
@@ -160,6 +190,7 @@ fn plan(name: &str, linger_ms: u64) -> StepPlan {
             drain: Nanos::from_secs(10),
             producers: 1,
             consumers: 1,
+            workers: 0,
             size: SizePlan::Fixed(Bytes(1_024)),
             keys: Keys::None,
             headers: BTreeMap::new(),

@@ -1,7 +1,7 @@
 //! The result of a trial: every metric of every arm over pairs of blocks that ran next to each other, and the verdict.
 //!
 //! The document in, the result out. `rounds` chooses the rounds that count, `unit` is one sample, `values` and `pairs` compare
-//! one metric, `verdict` judges one comparison and `verdicts` all of them, `guarantees` and `effective` list other differences
+//! one metric, `clock` adds what the workers' clocks leave open, `verdict` judges one comparison and `verdicts` all of them, `guarantees` and `effective` list other differences
 //! between the arms. `anytime` and `stopping` stay valid when a trial stops as soon as it is decided. `doubts` takes back
 //! verdicts of ranks alone: `stalls` are single blocks far off the others, `carry_over` is an arm's effect on the block after it.
 //!
@@ -10,6 +10,7 @@
 mod anytime;
 mod carry_over;
 mod caveats;
+mod clock;
 mod counts;
 mod doubts;
 pub(crate) mod effective;

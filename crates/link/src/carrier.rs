@@ -79,7 +79,8 @@ impl Shared {
         }
         let frame = encoded(kind, bytes);
         let mut state = self.state();
-        while state.broken.is_none() && state.closing.is_none() && state.outgoing_bytes >= OUTGOING_BYTES_MAX {
+        while state.broken.is_none() && state.closing.is_none() && state.outgoing_bytes >= OUTGOING_BYTES_MAX
+        {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         if let Some(error) = self.no_more(&state) {
@@ -93,8 +94,7 @@ impl Shared {
     }
 
     fn no_more(&self, state: &State) -> Option<LinkError> {
-        let closed =
-            |why: &String| LinkError::ClosedHere { name: self.name.clone(), why: why.clone() };
+        let closed = |why: &String| LinkError::ClosedHere { name: self.name.clone(), why: why.clone() };
         state.broken.clone().or_else(|| state.closing.as_ref().map(closed))
     }
 
@@ -234,9 +234,7 @@ impl Carrier {
     /// Passes whole frames on.
     fn hand_out(&mut self) -> Result<(), End> {
         let name = &self.shared.name;
-        while let Some(frame) =
-            self.channel.frame(FRAME_BYTES_MAX).map_err(|over| End(over.error(name)))?
-        {
+        while let Some(frame) = self.channel.frame(FRAME_BYTES_MAX).map_err(|over| End(over.error(name)))? {
             match frame.kind {
                 own::PING => {}
                 own::BYE => {

@@ -248,9 +248,15 @@ impl HasFault for LinkError {
             LinkError::Listen { .. } => {
                 "--listen takes a free port on an address of this host, such as 0.0.0.0:7587; port 0 takes any free one"
             }
-            LinkError::TokenOpen { .. } => "chmod 600 takes it from the others; make a new one if somebody may have read it",
-            LinkError::NoToken { .. } => "the coordinator writes it when it begins to listen: copy that file here",
-            LinkError::TooFew { .. } => "start `plumb worker --join` on each host, as the coordinator printed it",
+            LinkError::TokenOpen { .. } => {
+                "chmod 600 takes it from the others; make a new one if somebody may have read it"
+            }
+            LinkError::NoToken { .. } => {
+                "the coordinator writes it when it begins to listen: copy that file here"
+            }
+            LinkError::TooFew { .. } => {
+                "start `plumb worker --join` on each host, as the coordinator printed it"
+            }
             LinkError::NoCoordinator { .. } => {
                 "does `plumb run --workers N --listen ADDR` run there, on an address that can be reached from here?"
             }
@@ -258,7 +264,10 @@ impl HasFault for LinkError {
                 "each run makes a certificate of its own: take --cert-sha256 from what this run's coordinator printed"
             }
             LinkError::Refused { refusal } => refusal.hint(),
-            LinkError::Silent { .. } | LinkError::Cut { .. } | LinkError::Torn { .. } | LinkError::NotBack { .. } => {
+            LinkError::Silent { .. }
+            | LinkError::Cut { .. }
+            | LinkError::Torn { .. }
+            | LinkError::NotBack { .. } => {
                 "is that host up, and was its process killed (out of memory, eviction)?"
             }
             _ => return None,

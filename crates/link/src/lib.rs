@@ -29,6 +29,6 @@ pub use gathering::{Gathering, ListenOptions, Seen, Workers};
 pub use greeting::{Hello, Introduction, PROTOCOL, Refusal};
 pub use join::{JoinOptions, join};
 pub use peer::Peer;
-pub use program::program_digest;
 pub use plumb_stats::clock_offset::{ClockStep, OffsetBand, RateRange, TimedBand};
+pub use program::program_digest;
 pub use token::Token;

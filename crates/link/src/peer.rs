@@ -33,7 +33,10 @@ pub(crate) struct Place {
 
 impl fmt::Debug for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Peer").field("name", &self.0.name).field("place", &self.0.place).finish_non_exhaustive()
+        f.debug_struct("Peer")
+            .field("name", &self.0.name)
+            .field("place", &self.0.place)
+            .finish_non_exhaustive()
     }
 }
 

@@ -205,6 +205,7 @@ mod tests {
             drain: Nanos(0),
             producers: 1,
             consumers: 1,
+            workers: 0,
             size,
             keys: Keys::None,
             headers: Default::default(),

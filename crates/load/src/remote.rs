@@ -92,10 +92,19 @@ pub struct WorkerOutcome {
     pub intended: u64,
     /// Those that its clients took.
     pub sent: u64,
+    /// Mean time by which its clients handed messages over later than they were due.
+    pub slip_mean_ns: Option<f64>,
     /// CPU time of its process in the block's measured part.
     pub cpu_ns: Option<u64>,
     /// The widest band in which its clock's difference from this process's was known, in the block.
     pub clock: Option<OffsetBand>,
     /// Least time that a message to it and its answer took.
     pub round_trip_ns: u64,
+}
+
+impl WorkerOutcome {
+    /// The most by which the latencies that it recorded of messages of another clock may be off.
+    pub fn clock_error_ns(&self) -> Option<u64> {
+        self.clock.map(|band| band.half_ns().max(0).unsigned_abs())
+    }
 }

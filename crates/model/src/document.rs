@@ -394,6 +394,9 @@ pub struct WorkerFacts {
     pub cpus: u32,
     /// True if it reads the same clock as the coordinator: that of one boot.
     pub one_clock: bool,
+    /// The worker of an earlier place that runs on the same host, which is one boot of one kernel; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_host_as: Option<String>,
     /// How far off its wall clock is at most, as it says itself.
     pub clock_claim: Option<ClockClaim>,
     /// Its host.
@@ -413,6 +416,8 @@ pub struct WorkerBlock {
     pub intended: u64,
     /// Those that were sent.
     pub sent: u64,
+    /// Mean time by which its clients handed measured messages over later than they were due.
+    pub slip_mean_ns: Option<f64>,
     /// CPU seconds of its process in the measured part.
     pub cpu_s: Option<f64>,
     /// The most by which the end-to-end latencies that it recorded of other workers' messages may be off, as the clocks' difference is known to

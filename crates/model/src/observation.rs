@@ -64,6 +64,10 @@ pub struct Distribution {
     pub negative: u64,
     /// Samples above the histogram's range: counted, and not in the histogram.
     pub overflow: u64,
+    /// The most by which each sample may be off, and with it the mean and every quantile, because it lies between two clocks whose
+    /// difference is known to a band; absent where all are of one clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_error_ns: Option<u64>,
     /// Points of the percentile curve, as (quantile 0..1, nanoseconds), ascending; only quantiles with enough samples.
     pub curve: Vec<(f64, u64)>,
 }

@@ -223,6 +223,10 @@ pub struct MetricResult {
     pub values: Vec<PairValues>,
     /// The reason why there is no estimate; absent where there is one.
     pub absent: Option<String>,
+    /// The most by which any block's value may be off, in the metric's unit, because it lies between workers' clocks whose difference is
+    /// known to a band: the interval and p hold wherever within it the truth is. Absent where all values are of one clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_error: Option<f64>,
 }
 
 /// The values of one metric in the two blocks of one pair; in a document an array of round, against and arm.

@@ -83,6 +83,7 @@ impl Row {
         self.put(format!("{name}_max_ns"), distribution.max_ns);
         self.put(format!("{name}_negative"), Some(distribution.negative));
         self.put(format!("{name}_overflow"), Some(distribution.overflow));
+        self.put(format!("{name}_clock_error_ns"), distribution.clock_error_ns);
     }
 
     fn rates(&mut self, document: &RunDocument, step: &StepResult) {

@@ -1,6 +1,6 @@
 //! The figures of the latency table and their intervals: which columns there are and how a cell reads.
 
-use crate::absence;
+use crate::{absence, workers};
 use plumb_model::document::{ReferenceRow, StepResult};
 use plumb_model::figure::{interval, milliseconds, percent, plain, plus_minus};
 use plumb_model::observation::{Distribution, Interval, IntervalMethod};
@@ -123,14 +123,16 @@ pub(crate) fn interval_ms(centre_ns: f64, around: &Interval) -> String {
     if even { plus_minus(below.max(above) / 1e6) } else { interval(around.low, around.high, milliseconds) }
 }
 
-/// The meaning of the intervals of these steps, one sentence for each way in which they were made.
+/// The meaning of the intervals of these steps, each with its index: one sentence for each way in which they were made, and one
+/// for each step between whose clocks there is an error.
 pub(crate) fn interval_notes<'s>(
-    steps: impl Iterator<Item = &'s StepResult>,
+    steps: impl Iterator<Item = (usize, &'s StepResult)>,
     of: Pick<Distribution>,
 ) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
-    for step in steps {
+    for (index, step) in steps {
         let latency = of(step);
+        notes.extend(workers::clock_note(index + 1, latency));
         let shown = [("mean", latency.mean_interval), ("p99", latency.p99_interval)];
         for (figure, interval) in shown.iter().filter_map(|(figure, i)| i.map(|i| (figure, i))) {
             let note = format!(

@@ -44,6 +44,7 @@ mod short_blocks;
 pub mod text;
 mod trials;
 mod wording;
+mod workers;
 
 /// A document that could not be rendered. Both are bugs of Plumb: no document should cause them.
 #[derive(Debug, thiserror::Error)]

@@ -13,6 +13,7 @@ mod rates;
 mod stages;
 mod trial;
 mod validity;
+mod workers;
 
 pub use crate::paint::printable;
 use crate::paint::{self, Paint, Tone};
@@ -65,6 +66,7 @@ pub fn render(document: &RunDocument, style: TextStyle, figures: Figures) -> Str
         }
         stages::write(&mut page, &document.steps);
         brokers::write(&mut page, &document.steps);
+        workers::write(&mut page, document);
         comparisons::write(&mut page, document);
     }
     validity::write_findings(&mut page, document);

@@ -218,8 +218,9 @@ fn worker_block(outcome: &WorkerOutcome) -> WorkerBlock {
         consumers: count(outcome.segment.consumers.len()),
         intended: outcome.intended,
         sent: outcome.sent,
+        slip_mean_ns: outcome.slip_mean_ns,
         cpu_s: outcome.cpu_ns.map(|ns| ns as f64 / 1e9),
-        clock_error_ns: outcome.clock.map(|band| band.half_ns().max(0).unsigned_abs()),
+        clock_error_ns: outcome.clock_error_ns(),
         round_trip_ns: outcome.round_trip_ns,
     }
 }

@@ -19,6 +19,7 @@ use block_quantiles::{BlockQuantiles, MedianAndTail};
 use logs::Logs;
 use plumb_load::BlockOutcome;
 use plumb_load::observation::{Measure, SecondPart};
+use plumb_load::remote::WorkerOutcome;
 use plumb_model::document::{AfterWarmUp, BlockResult, StepResult};
 use plumb_model::observation::{Counts, Distribution, Latencies, SecondLatency, SecondRow};
 use plumb_model::plan::GoalLatency;
@@ -325,7 +326,10 @@ impl StepFold {
             warm_up_cut_s: cut.map_or(0.0, |cut| cut.s),
             after_warm_up: cut.map(|cut| self.after_warm_up(cut, outcome, cpu)),
             drain_s: outcome.drain_ns.map(|ns| ns as f64 / 1e9),
-            end_to_end: block_figures(&self.block_times.end_to_end.response, |row| &row.end_to_end),
+            end_to_end: Distribution {
+                clock_error_ns: outcome.workers.iter().filter_map(WorkerOutcome::clock_error_ns).max(),
+                ..block_figures(&self.block_times.end_to_end.response, |row| &row.end_to_end)
+            },
             acknowledge: block_figures(&self.block_times.acknowledge.response, |row| &row.acknowledge),
             catch_up_at_most_ns: outcome.catch_up_at_most_ns,
             append_times: outcome.append_times,
@@ -351,17 +355,19 @@ impl StepFold {
         let whole = |histogram: &Histogram, block_means_ns: &[f64], batches: &[Batch]| {
             distribution(histogram, &Spread { level: self.level, block_means_ns, batches })
         };
+        let clock_error_ns = blocks.iter().filter_map(|block| block.end_to_end.clock_error_ns).max();
+        let between_clocks = |figures: Distribution| Distribution { clock_error_ns, ..figures };
         Latencies {
-            end_to_end: MedianAndTail::widen(
+            end_to_end: between_clocks(MedianAndTail::widen(
                 &self.block_quantiles.end_to_end,
                 whole(&self.times.end_to_end.response, &end_to_end, &end_to_end_batches),
-            ),
+            )),
             acknowledge: MedianAndTail::widen(
                 &self.block_quantiles.acknowledge,
                 whole(&self.times.acknowledge.response, &acknowledge, &acknowledge_batches),
             ),
             // The seconds are of response times; service times get no interval from them.
-            end_to_end_service: whole(&self.times.end_to_end.service, &[], &[]),
+            end_to_end_service: between_clocks(whole(&self.times.end_to_end.service, &[], &[])),
             acknowledge_service: whole(&self.times.acknowledge.service, &[], &[]),
         }
     }

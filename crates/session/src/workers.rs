@@ -11,9 +11,7 @@ use plumb_link::{
     ListenOptions, OffsetBand, Peer, Token, Workers, join, program_digest,
 };
 use plumb_load::calibrate::calibrate;
-use plumb_load::remote::{
-    Carrier, LinkLost, LostWorker, WorkerLink, WorkerSettings, WorkerTold, serve,
-};
+use plumb_load::remote::{Carrier, LinkLost, LostWorker, WorkerLink, WorkerSettings, WorkerTold, serve};
 use plumb_model::document::WorkerFacts;
 use plumb_model::facts::HostFacts;
 use plumb_model::fault::UsageError;
@@ -109,14 +107,9 @@ impl WorkerCrew {
             path.display()
         ));
         let peers = gathering.gather(Instant::now() + options.wait, &context.stop)?;
-        let facts = peers.iter().map(worker_facts).collect();
+        let facts = (0..peers.len()).map(|place| worker_facts(&peers, place)).collect();
         let links = peers.into_iter().map(|peer| Box::new(PeerLink::of(peer)) as Box<dyn WorkerLink>);
-        Ok(WorkerCrew {
-            links: Mutex::new(links.collect()),
-            gathering,
-            facts,
-            _token_place: token_place,
-        })
+        Ok(WorkerCrew { links: Mutex::new(links.collect()), gathering, facts, _token_place: token_place })
     }
 
     /// The links, for the time of a block.
@@ -155,12 +148,16 @@ fn introduction(host: Option<&HostFacts>) -> Result<Introduction, LinkError> {
     })
 }
 
-fn worker_facts(peer: &Peer) -> WorkerFacts {
+fn worker_facts(peers: &[Peer], place: usize) -> WorkerFacts {
+    let peer = &peers[place];
+    let boot = |peer: &Peer| peer.hello().boot.clone();
+    let on_its_host = |other: &&Peer| boot(other).is_some() && boot(other) == boot(peer);
     let Hello { claim, cpus, facts, .. } = peer.hello();
     WorkerFacts {
         name: peer.name().to_owned(),
         cpus: *cpus,
         one_clock: peer.clock().is_some_and(plumb_link::PeerClock::one_clock),
+        same_host_as: peers[..place].iter().find(on_its_host).map(|other| other.name().to_owned()),
         clock_claim: *claim,
         host: serde_json::from_value(facts.clone()).ok(),
     }
@@ -230,7 +227,8 @@ impl WorkerLink for PeerLink {
             let age_ns = at_ns.saturating_sub(latest.local_ns).max(0);
             let apart_ns = age_ns / 1_000_000 * STEERED_APART + 1;
             let OffsetBand { low_ns, high_ns } = latest.band;
-            (age_ns <= STALE_NS).then_some(OffsetBand { low_ns: low_ns - apart_ns, high_ns: high_ns + apart_ns })
+            (age_ns <= STALE_NS)
+                .then_some(OffsetBand { low_ns: low_ns - apart_ns, high_ns: high_ns + apart_ns })
         })
     }
 
@@ -261,7 +259,11 @@ pub struct WorkerOptions {
 ///
 /// # Errors
 /// When the run cannot be joined, or is lost for good; at a stop.
-pub fn work(options: &WorkerOptions, stop: &Arc<AtomicBool>, watcher: &Arc<dyn crate::Watcher>) -> Result<()> {
+pub fn work(
+    options: &WorkerOptions,
+    stop: &Arc<AtomicBool>,
+    watcher: &Arc<dyn crate::Watcher>,
+) -> Result<()> {
     let host = host_facts(&HostRoot::default(), &SystemCommands::default());
     let settings = WorkerSettings { properties: options.properties.clone(), spin_ns: calibrate().spin_ns };
     let joining = JoinOptions {
@@ -305,5 +307,6 @@ fn words(told: &WorkerTold) -> String {
 /// # Errors
 /// When it is none.
 pub fn certificate_digest(text: &str) -> Result<CertificateDigest> {
-    text.parse().map_err(|reason| UsageError::new(reason, "the run prints it where it says how to join").into())
+    text.parse()
+        .map_err(|reason| UsageError::new(reason, "the run prints it where it says how to join").into())
 }

@@ -48,6 +48,7 @@ pub fn figures(histogram: &Histogram, spread: &Spread) -> Distribution {
         p99_interval: interval(0.99),
         negative: exact.negative,
         overflow: exact.overflow,
+        clock_error_ns: None,
         curve: Vec::new(),
     }
 }

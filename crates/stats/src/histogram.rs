@@ -264,6 +264,33 @@ mod tests {
     }
 
     #[test]
+    fn moved_samples_keep_an_exact_mean_and_ends_and_quantiles_within_their_bucket() {
+        let times: Vec<i64> = (1..=1_000).map(|n| 5_000_000 + 7_919 * n).collect();
+        for by in [-4_999_999, -1_000, 0, 1, 333_333, 100_000_000] {
+            let moved = recorded(times.iter().copied()).moved(by);
+            let exact = recorded(times.iter().map(|time| time + by));
+            assert_eq!(moved.samples(), exact.samples());
+            assert_eq!(moved.mean_ns(), exact.mean_ns(), "{by}");
+            assert_eq!(moved.exact().min_ns, exact.exact().min_ns, "{by}");
+            assert_eq!(moved.exact().max_ns, exact.exact().max_ns, "{by}");
+            for quantile in [0.5, 0.99] {
+                let at = |histogram: &Histogram| histogram.at_quantile(quantile).unwrap() as f64;
+                // A bucket here, and one where it was recorded first, which is larger before a move towards zero.
+                let bucket = 0.001 * 13_000_000.0_f64.max(at(&exact));
+                assert!((at(&moved) - at(&exact)).abs() <= 2.0 * bucket, "{by} {quantile}");
+            }
+        }
+    }
+
+    #[test]
+    fn samples_that_would_be_moved_below_zero_are_zero_and_none_is_lost() {
+        let moved = recorded([1_000, 2_000_000]).moved(-1_000_000);
+        assert_eq!((moved.samples(), moved.exact().negative), (2, 0));
+        assert_eq!(moved.exact().min_ns, Some(0));
+        assert!((moved.mean_ns().unwrap() - 500_000.0).abs() < 2_000.0);
+    }
+
+    #[test]
     fn what_does_not_fit_is_counted_beside_the_histogram() {
         let histogram = recorded([-1, 5, i64::MAX, TIME_MAX_NS as i64, TIME_MAX_NS as i64 + 1]);
         assert_eq!(histogram.samples(), 2);

@@ -216,7 +216,9 @@ struct BusyProgram {
 }
 
 fn busy_program(setup: &Setup) -> Option<BusyProgram> {
-    if setup.saturates() {
+    // The processors of workers are not this host's: another rule looks at them.
+    let has_workers = setup.result.blocks.iter().any(|block| !block.workers.is_empty());
+    if setup.saturates() || has_workers {
         return None;
     }
     let cpu_s = setup.result.instrument.cpu_s?;

@@ -52,6 +52,9 @@ mod uneven_leaders;
 mod uneven_partitions;
 mod unfinished_run;
 mod variability_onset;
+mod worker_behind;
+mod worker_clocks;
+mod workers_share_host;
 
 use crate::rule::Rule;
 
@@ -69,7 +72,9 @@ pub(crate) const REGISTRY: &[Rule] = &[
     queue_unclear::RULE,
     search_unsettled::RULE,
     client_bound::RULE,
+    worker_behind::RULE,
     client_queue::RULE,
+    worker_clocks::RULE,
     negative_latency::RULE,
     histogram_overflow::RULE,
     too_few_samples::RULE,
@@ -99,6 +104,7 @@ pub(crate) const REGISTRY: &[Rule] = &[
     deleted_meanwhile::RULE,
     far_broker::RULE,
     same_host::RULE,
+    workers_share_host::RULE,
     unencrypted::RULE,
     durability::RULE,
     counts_not_checked::RULE,

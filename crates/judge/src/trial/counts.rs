@@ -138,6 +138,7 @@ fn compare(trial: &Trial, guard: &Guard, of: Opponents) -> Compared {
         arm_median: median(values.iter().map(|pair| pair.arm)),
         values,
         absent: Some(said),
+        clock_error: None,
     };
     Compared {
         result,
@@ -146,6 +147,7 @@ fn compare(trial: &Trial, guard: &Guard, of: Opponents) -> Compared {
         units: samples.len(),
         sd_log: None,
         rank_sd_log: None,
+        p_without_clock: None,
         alarm,
     }
 }

@@ -163,6 +163,14 @@ impl Metric {
             .then(|| format!("needs {needed} messages a block, and a block has {}", distribution.samples))
     }
 
+    /// The most by which its value in a block may be off, because it lies between clocks whose difference is known to a band.
+    pub(crate) fn error(&self, block: &BlockResult) -> f64 {
+        match self.of {
+            Source::EndToEnd(_) => block.end_to_end.clock_error_ns.map_or(0.0, |ns| ns as f64),
+            Source::Acknowledge(_) | Source::Block(_) => 0.0,
+        }
+    }
+
     /// True if it is a latency.
     pub(crate) fn is_latency(&self) -> bool {
         matches!(self.of, Source::EndToEnd(_) | Source::Acknowledge(_))

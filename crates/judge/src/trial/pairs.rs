@@ -3,6 +3,7 @@
 //! The samples are logarithms of the ratio of two blocks of one round; `unit` says what of them is one sample. Verdicts are made
 //! in `verdicts`, where the number of comparisons is known.
 
+use super::clock::Extremes;
 use super::estimate::{Estimate, Levels};
 use super::metric::{Metric, TrialMetric};
 use super::unit::{STARTS_MIN, Unit, deciding_level};
@@ -29,6 +30,8 @@ pub(crate) struct Compared {
     pub(crate) sd_log: Option<f64>,
     /// The same by ranks, which a few samples far from the others hardly move.
     pub(crate) rank_sd_log: Option<f64>,
+    /// The p if the values were exact, where clocks leave them open.
+    pub(crate) p_without_clock: Option<f64>,
     /// Of a count: harm that is not shown to be the arm's doing, and too much to be passed over, as a sentence.
     pub(crate) alarm: Option<String>,
 }
@@ -48,16 +51,22 @@ pub(super) fn compare(
     let alpha = 1.0 - trial.level;
     let levels = Levels { interval: trial.level, equivalence: 1.0 - 2.0 * alpha / family.max(1) as f64 };
     let unit = trial.unit();
-    let samples = samples(unit, of.arm, &values, &log_ratios(&values));
+    let sampled = |values: &[PairValues]| samples(unit, of.arm, values, &log_ratios(values));
+    let samples = sampled(&values);
     let shortage = match unit {
         Unit::Start { .. } => starts_shortage(trial, samples.len()),
         Unit::Pair | Unit::PairLookedAt => pairs_shortage(trial, samples.len()),
     };
-    let estimate = match unit {
-        _ if shortage.is_some() => None,
-        Unit::Start { .. } => starts::estimate(&samples, levels),
-        Unit::PairLookedAt => anytime::estimate(&samples, levels),
-        Unit::Pair => over_pairs(&values, levels),
+    let estimate_of = |values: &[PairValues]| match unit {
+        Unit::Start { .. } => starts::estimate(&sampled(values), levels),
+        Unit::PairLookedAt => anytime::estimate(&sampled(values), levels),
+        Unit::Pair => over_pairs(values, levels),
+    };
+    let by_values = shortage.is_none().then(|| estimate_of(&values)).flatten();
+    let extremes = Extremes::of(&values, metric, of);
+    let estimate = match &extremes {
+        Some(extremes) => by_values.map(|estimate| extremes.widen(estimate, estimate_of)),
+        None => by_values,
     };
     let sd_log = standard_deviation(&samples);
     let rank_sd_log = rank_spread(&samples);
@@ -91,6 +100,7 @@ pub(super) fn compare(
         arm_median: median(values.iter().map(|pair| pair.arm)),
         values,
         absent,
+        clock_error: extremes.map(|extremes| extremes.error),
     };
     let equivalence = estimate.and_then(|estimate| estimate.equivalence);
     Some(Compared {
@@ -100,6 +110,7 @@ pub(super) fn compare(
         units: samples.len(),
         sd_log,
         rank_sd_log,
+        p_without_clock: by_values.map(|estimate| estimate.p),
         alarm: None,
     })
 }

@@ -153,6 +153,14 @@ fn undecided(trial: &Trial, compared: &Compared) -> String {
         return absent.clone();
     }
     let (unit, alpha) = (trial.unit(), 1.0 - trial.level);
+    let exact = compared.p_without_clock.is_some_and(|p| p <= alpha);
+    if let Some(error) = result.clock_error.filter(|_| exact && result.p.is_none_or(|p| p > alpha)) {
+        return format!(
+            "the workers' clocks are known to within {} of each other, and a difference of {} is not beyond what that leaves open",
+            shown(&result.unit, error),
+            result.estimate_ratio.map_or_else(|| "this size".to_owned(), change)
+        );
+    }
     if result.p.is_some_and(|p| p <= alpha) {
         return format!(
             "its p of {} is {} when all comparisons of the trial are allowed for: fewer arms or more {} would decide it",

@@ -13,8 +13,8 @@ use crate::channel::{Channel, Over, Wait};
 use crate::error::LinkError;
 use crate::frame::own;
 use crate::reading::reading;
-use ring::rand::{SecureRandom, SystemRandom};
 use plumb_stats::clock_offset::{Exchange, WallExchange, WallReading};
+use ring::rand::{SecureRandom, SystemRandom};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,12 @@ const EXCHANGES_PER_S: u32 = 10;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The exchanges of the beginning.
-pub(crate) fn ask_first(channel: &mut Channel, clock: &PeerClock, name: &str, over: &AtomicBool) -> Result<(), LinkError> {
+pub(crate) fn ask_first(
+    channel: &mut Channel,
+    clock: &PeerClock,
+    name: &str,
+    over: &AtomicBool,
+) -> Result<(), LinkError> {
     let end = Instant::now() + FIRST_TIME;
     for _ in 0..FIRST_EXCHANGES {
         clock.push(&exchange(channel, name, over)?);

@@ -79,3 +79,58 @@ pub(super) fn correct(part: &mut SecondPart, ahead: OffsetBand) {
     part.response = part.response.moved(move_ns);
     part.service = part.service.moved(move_ns);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::Measure;
+    use crate::stamp::Part;
+
+    const AHEAD_NS: i64 = 100_000_000_000;
+
+    fn segment(producers: Range<usize>) -> Segment {
+        Segment { producers, consumers: 0..0 }
+    }
+
+    fn stamp(producer: u16) -> Stamp {
+        Stamp { run: 1, producer, part: Part::Measured, sequence: 0, intended_ns: 1_000, sent_ns: 2_000 }
+    }
+
+    #[test]
+    fn a_stamp_of_another_clock_is_brought_to_this_one_and_says_by_how_much() {
+        let clocks = SenderClocks::of(&[segment(0..2), segment(2..4)]);
+        let word = |ahead_ns, one_clock| SenderClockWord { ahead_ns, one_clock };
+        clocks.set(&[word(0, true), word(AHEAD_NS, false)]);
+        let (own, origin) = clocks.on_this_clock(&stamp(1));
+        assert_eq!((own, origin), (stamp(1), None));
+        let (other, origin) = clocks.on_this_clock(&stamp(2));
+        assert_eq!((other.intended_ns, other.sent_ns), (AHEAD_NS as u64 + 1_000, AHEAD_NS as u64 + 2_000));
+        assert_eq!(origin, Some(Origin { segment: 1, ahead_ns: AHEAD_NS }));
+        let (strange, origin) = clocks.on_this_clock(&stamp(9));
+        assert_eq!((strange, origin), (stamp(9), None), "a producer of nobody");
+        assert_eq!(SenderClocks::default().on_this_clock(&stamp(2)), (stamp(2), None), "one process");
+    }
+
+    /// Recorded with the low end of what was known, meant with the middle of what is known later.
+    #[test]
+    fn latencies_are_moved_from_the_difference_that_was_taken_to_the_one_that_is_known() {
+        let mut part = SecondPart::new(Measure::EndToEnd);
+        part.origin = Some(Origin { segment: 1, ahead_ns: AHEAD_NS - 3_000_000 });
+        part.response.record_ns(8_000_000);
+        part.service.record_ns(7_000_000);
+        correct(&mut part, OffsetBand { low_ns: AHEAD_NS - 1_000_000, high_ns: AHEAD_NS + 1_000_000 });
+        assert_eq!((part.response.mean_ns(), part.service.mean_ns()), (Some(5_000_000.0), Some(4_000_000.0)));
+        assert_eq!(part.origin, None);
+        let mut own = SecondPart::new(Measure::EndToEnd);
+        own.response.record_ns(8_000_000);
+        correct(&mut own, OffsetBand { low_ns: 5, high_ns: 9 });
+        assert_eq!(own.response.mean_ns(), Some(8_000_000.0), "of one clock");
+    }
+
+    #[test]
+    fn the_difference_of_two_bands_holds_every_difference_of_what_is_in_them() {
+        let band = |low_ns, high_ns| OffsetBand { low_ns, high_ns };
+        assert_eq!(difference(band(10, 20), band(-5, 5)), band(5, 25));
+        assert_eq!(difference(band(i64::MIN, 0), band(0, i64::MAX)), band(i64::MIN, 0));
+    }
+}

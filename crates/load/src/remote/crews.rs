@@ -10,12 +10,13 @@ use crate::block::crew::spawn;
 use crate::client_outcome::ClientOutcome;
 use crate::clock::now_ns;
 use crate::error::LoadError;
-use crate::observation::SecondPart;
+use crate::observation::{Measure, SecondPart};
 use crate::produce::Outstanding;
 use crate::seconds::Parcel;
 use crate::segment::Segment;
 use crate::shared::Shared;
 use plumb_stats::clock_offset::OffsetBand;
+use plumb_stats::histogram::Histogram;
 use std::sync::mpsc::Sender;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread::Scope;
@@ -61,6 +62,8 @@ struct Heard {
     ended: bool,
     intended: u64,
     sent: u64,
+    /// The slip of its measured messages.
+    slip: Histogram,
     cpu_ns: Option<u64>,
     /// The widest band of a difference of clocks by which latencies were corrected.
     clock: Option<OffsetBand>,
@@ -200,6 +203,7 @@ impl<'a> RemoteCrews<'a> {
                 segment: segment.clone(),
                 intended: heard.intended,
                 sent: heard.sent,
+                slip_mean_ns: heard.slip.mean_ns(),
                 cpu_ns: heard.cpu_ns,
                 clock: heard.clock,
                 round_trip_ns: worker.round_trip().as_nanos() as u64,
@@ -412,6 +416,9 @@ impl<'c, 'a> Follower<'c, 'a> {
     }
 
     fn take_second(&mut self, mut part: SecondPart) {
+        if part.measure == Measure::Slip && !part.warm_up {
+            self.crews.heard[self.place].change(|heard| heard.slip.merge(&part.response));
+        }
         if let Some(origin) = part.origin {
             let place = usize::from(origin.segment);
             match (place < self.crews.workers.len())

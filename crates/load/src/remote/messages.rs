@@ -273,3 +273,6 @@ impl Reader {
         Ok(None)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@ use super::grid::Grid;
 use super::walk::{self, Leaf};
 use crate::ReportError;
 use crate::figures::Pick;
+use crate::workers;
 use plumb_model::document::{RunDocument, StepResult};
 use plumb_model::figure::{ABSENT, count, percent, plain, significant, time};
 use plumb_model::observation::ClientStatistics;
@@ -13,6 +14,8 @@ pub(super) struct InstrumentView {
     /// Clock and pacing, measured before the run.
     pub(super) quality: Vec<(&'static str, String)>,
     pub(super) cost: Grid,
+    /// The workers; no rows where the program itself ran the clients.
+    pub(super) workers: Grid,
     pub(super) statistics: Vec<Grid>,
 }
 
@@ -37,12 +40,25 @@ pub(super) fn view(document: &RunDocument) -> Result<InstrumentView, ReportError
             ),
         ],
         cost: cost(steps),
+        workers: workers(document),
         statistics: [
             statistics("Producers' own statistics", steps, |step| &step.producer_statistics)?,
             statistics("Consumers' own statistics", steps, |step| &step.consumer_statistics)?,
         ]
         .into(),
     })
+}
+
+fn workers(document: &RunDocument) -> Grid {
+    let heads = std::iter::once("worker").chain(workers::COLUMNS).map(str::to_owned);
+    let row = |row: workers::Row| std::iter::once(row.name).chain(row.cells).collect();
+    Grid {
+        caption: workers::HEADING.to_owned(),
+        heads: heads.collect(),
+        rows: workers::rows(document).into_iter().map(row).collect(),
+        notes: vec![workers::MEANING.to_owned()],
+        numeric: true,
+    }
 }
 
 fn cost(steps: &[StepResult]) -> Grid {

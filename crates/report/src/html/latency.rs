@@ -102,7 +102,7 @@ pub(super) fn headline(document: &RunDocument) -> LatencyTable {
                     .any(|(_, step)| fastest::is(document, &step.name))
                     .then(|| fastest::MEANING.to_owned()),
             )
-            .chain(interval_notes(timed.iter().map(|(_, step)| *step), headline.of_step))
+            .chain(interval_notes(timed.iter().copied(), headline.of_step))
             .collect(),
         reference: reference.map(|table| ReferenceNote {
             title: table.title.clone(),

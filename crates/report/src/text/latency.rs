@@ -51,7 +51,7 @@ pub(super) fn write_headline(page: &mut Page, document: &RunDocument, figures: F
     if timed.iter().any(|(_, step)| fastest::is(document, &step.name)) {
         page.prose("  ", fastest::MEANING, Tone::Dim);
     }
-    for note in interval_notes(timed.iter().map(|(_, step)| *step), headline.of_step) {
+    for note in interval_notes(timed.iter().copied(), headline.of_step) {
         page.prose("  ", &note, Tone::Dim);
     }
     if let Some(reference) = reference {

@@ -106,6 +106,7 @@ fn distribution(setup: &Setup, shift: f64, samples: u64) -> Distribution {
             .flatten(),
         negative: 0,
         overflow: 0,
+        clock_error_ns: None,
         curve: curve(&known, samples),
     }
 }

@@ -230,5 +230,6 @@ fn metric(
         arm_median: Some(level * ratio * 1.12),
         values,
         absent: None,
+        clock_error: None,
     }
 }

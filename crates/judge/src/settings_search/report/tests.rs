@@ -98,6 +98,7 @@ fn trial(all: &[Compared]) -> RunDocument {
         arm_median: Some(1e7),
         values: Vec::new(),
         absent: None,
+        clock_error: None,
     };
     let verdict = |of: &Compared| ArmVerdict {
         arm: of.arm.clone(),

@@ -16,6 +16,7 @@ fn load(schedule: Schedule) -> LoadPlan {
         drain: Nanos(0),
         producers: 1,
         consumers: 1,
+        workers: 0,
         size: SizePlan::Fixed(Bytes(100)),
         keys: Keys::None,
         headers: BTreeMap::new(),
