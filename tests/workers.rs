@@ -120,7 +120,8 @@ fn latencies_between_hosts_whose_clocks_are_a_hundred_seconds_apart_are_those_of
     let sink = SinkBroker::start(SinkOptions::default()).unwrap();
     Broker::at(&sink.bootstrap()).create_topic("late", 1, &[]);
     sink.control().delay_visibility("late", Delay::Constant(LATE));
-    let load = "driver: wire\ntopic: {name: late}\nload: {rate: 100, count: 150, warm_up: 200ms, size: 100B}\n";
+    let load =
+        "driver: wire\ntopic: {name: late}\nload: {rate: 100, count: 150, warm_up: 200ms, size: 100B}\n";
     for seconds in ["100", "-100"] {
         let Some(wrapper) = shifted(seconds) else { return };
         let run = start(&scenario(&sink, load), &["--workers", "2"]);

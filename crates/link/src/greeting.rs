@@ -172,7 +172,9 @@ impl Refusal {
             }
             Refusal::Token => "copy the token file of this run: each run makes a token of its own",
             Refusal::Name => "a name has 1 to 253 letters, digits and signs, and no spaces",
-            Refusal::NameTaken { .. } => "give every worker a name of its own (--name), or end the one that has it",
+            Refusal::NameTaken { .. } => {
+                "give every worker a name of its own (--name), or end the one that has it"
+            }
             Refusal::NotExpected { .. } => "the coordinator lists the names that it expects",
             Refusal::Full { .. } => "the run began with as many workers as it wants (--workers N)",
             Refusal::OldLink { .. } => "join again",
@@ -185,7 +187,10 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::Protocol { coordinator, worker } => {
-                write!(f, "the coordinator speaks version {coordinator} of the link's protocol, the worker version {worker}")
+                write!(
+                    f,
+                    "the coordinator speaks version {coordinator} of the link's protocol, the worker version {worker}"
+                )
             }
             Refusal::Build { coordinator, worker } => {
                 write!(f, "the coordinator is build {coordinator}, the worker is build {worker}")

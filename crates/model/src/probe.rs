@@ -14,9 +14,9 @@ mod network;
 pub mod storage;
 
 pub use clock::{AcrossCpus, ClockProbe, ClockRead, KernelSync, PacingRow, Smallest, TimerRow};
-pub use clock_offset::{ClockAccount, 
-    ClaimSource, ClockClaim, ClockDifference, ClockOffsetPlan, ClockOffsetProbe, ClockRates, ClockRelation,
-    RateBand, SteppedClock, SteppedWhich,
+pub use clock_offset::{
+    ClaimSource, ClockAccount, ClockClaim, ClockDifference, ClockOffsetPlan, ClockOffsetProbe, ClockRates,
+    ClockRelation, RateBand, SteppedClock, SteppedWhich,
 };
 pub use conditions::{Conditions, Noise, ProbeKind, SCHEMA_VERSION};
 pub use facts::FactsProbe;

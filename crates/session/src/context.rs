@@ -5,8 +5,8 @@ use crate::workers::WorkerCrew;
 use plumb_load::remote::LostWorker;
 use plumb_model::plan::Properties;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The connection settings, the flag to stop, and the watcher of a run.
 #[derive(Clone)]

@@ -18,12 +18,12 @@ use crate::measured::Measured;
 use crate::memory;
 use crate::next_block::NextBlock;
 use crate::reachable;
+use crate::resume;
 use crate::run_dir::{RunDir, step_stem};
 use crate::space::Space;
 use crate::target;
 use crate::targets::Targets;
 use crate::unmeasured::{self, RunPart};
-use crate::resume;
 use crate::watcher::{Event, Watcher};
 use crate::workers::{self, WorkerCrew, WorkersOptions};
 use jiff::Timestamp;
@@ -111,8 +111,13 @@ pub fn run_with_workers(
     }
     let context = RunContext::new(config.properties, stop, watcher);
     let order = decider::of_plan(&record, folds.iter().map(|_| Vec::new()).collect());
-    let run =
-        Run { measured: Measured { record, folds, dir }, order, space: Space::default(), context, journal: None };
+    let run = Run {
+        measured: Measured { record, folds, dir },
+        order,
+        space: Space::default(),
+        context,
+        journal: None,
+    };
     after_losses(run.carry(workers)?, workers)
 }
 

@@ -23,8 +23,17 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
     ),
     (
         &["worker"],
-        &["plumb worker --join 10.0.0.5:7070 --cert-sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 --token-file token"],
+        &[
+            "plumb worker --join 10.0.0.5:7070 --cert-sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 --token-file token",
+        ],
     ),
+    (
+        &["worker", "manifest"],
+        &[
+            "plumb worker manifest s.yaml --image registry.example.com/plumb:0.1 --workers 4 --cpus 8 --results plumb-results",
+        ],
+    ),
+    (&["worker", "secrets"], &["plumb worker secrets --out plumb-link"]),
     (
         &["latency"],
         &[

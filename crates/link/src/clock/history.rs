@@ -112,9 +112,8 @@ impl History {
 
     fn take_estimate(&mut self) -> SteeredOffset {
         let estimate = self.estimate.take();
-        estimate.unwrap_or_else(|| {
-            SteeredOffset::estimate(self.recent.make_contiguous(), &ClockModel::default())
-        })
+        estimate
+            .unwrap_or_else(|| SteeredOffset::estimate(self.recent.make_contiguous(), &ClockModel::default()))
     }
 
     fn estimate(&mut self) -> &SteeredOffset {

@@ -177,7 +177,8 @@ impl Visit {
         if let Err(error) = begun {
             return shared.fail(error);
         }
-        let Some(mut exchanges) = self.roll.take_clock(name, admitted.place.epoch, Instant::now() + CLOCK_TIME)
+        let Some(mut exchanges) =
+            self.roll.take_clock(name, admitted.place.epoch, Instant::now() + CLOCK_TIME)
         else {
             return shared.fail(LinkError::Cut { name: name.clone(), source: None });
         };

@@ -103,8 +103,7 @@ impl Peer<'_> {
         })?;
         let mut bytes = [0; ACCOUNT_BYTES];
         wire.fill(&mut bytes, self.until(Instant::now())).map_err(|over| self.broken(over))?;
-        let account =
-            read_account(&bytes).ok_or(NetworkError::ImpossibleReadings { address, number: 0 })?;
+        let account = read_account(&bytes).ok_or(NetworkError::ImpossibleReadings { address, number: 0 })?;
         Ok(ClockExchanges { peer: self, wire, numbers: Random::new(unforeseen()), asked: 0, account })
     }
 }

@@ -47,9 +47,8 @@ impl SteeredOffset {
         let here = self.here(local_ns)?;
         let there = self.there(local_ns)?;
         let oscillators = self.oscillators_at(local_ns, here)?;
-        let sum = |oscillators: i64, there: i64, here: i64| {
-            oscillators.saturating_add(there.saturating_sub(here))
-        };
+        let sum =
+            |oscillators: i64, there: i64, here: i64| oscillators.saturating_add(there.saturating_sub(here));
         Some(OffsetBand {
             low_ns: sum(oscillators.low_ns, there.low_ns, here.high_ns),
             high_ns: sum(oscillators.high_ns, there.high_ns, here.low_ns),

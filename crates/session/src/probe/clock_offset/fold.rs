@@ -3,8 +3,8 @@
 
 use crate::probe::distribution;
 use plumb_model::probe::{
-    ClockAccount, ClockDifference, ClockOffsetPlan, ClockOffsetProbe, ClockRates, ClockRelation, Conditions, RateBand,
-    SteppedClock, SteppedWhich,
+    ClockAccount, ClockDifference, ClockOffsetPlan, ClockOffsetProbe, ClockRates, ClockRelation, Conditions,
+    RateBand, SteppedClock, SteppedWhich,
 };
 use plumb_stats::clock_offset::{
     ClockModel, ClockOffset, Exchange, OffsetBand, OffsetLines, RateRange, WallExchange, WallReading,
