@@ -16,9 +16,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("fleet", &["model"]),
     ("judge", &["model", "stats"]),
     ("lab", &["model"]),
+    // Clocks of two hosts are compared where their messages are carried.
+    ("link", &["model", "stats"]),
     ("report", &["model", "stats"]),
     ("tune", &["model", "observe"]),
-    ("session", &["model", "stats", "load", "probe", "observe", "judge", "tune", "lab"]),
+    ("session", &["model", "stats", "load", "link", "probe", "observe", "judge", "tune", "lab"]),
     (
         "cli",
         &["model", "stats", "load", "probe", "observe", "fleet", "judge", "tune", "lab", "session", "report"],

@@ -13,6 +13,7 @@ mod handed_over;
 mod inherited;
 mod install_dir;
 mod judged;
+mod kubernetes;
 mod near;
 mod printer;
 mod progress;

@@ -6,7 +6,8 @@
 
 use crate::channel::{Bell, Channel, Over};
 use crate::error::LinkError;
-use crate::frame::{FIRST_KIND, FRAME_BYTES_MAX, Frame, encoded, own};
+use crate::frame::{FIRST_KIND, FRAME_BYTES_MAX, Frame, encoded, json_bytes, own};
+use crate::goodbye::Goodbye;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -22,8 +23,6 @@ const PARTING: Duration = Duration::from_millis(500);
 const OUTGOING_BYTES_MAX: usize = 8 << 20;
 /// Content of frames that wait to be received; at more the other side is not listened to.
 const INCOMING_BYTES_MAX: usize = 32 << 20;
-/// Longest reason of a last frame that is shown.
-const REASON_CHARACTERS_MAX: usize = 500;
 
 /// What the thread shares with the senders and receivers.
 pub(crate) struct Shared {
@@ -42,7 +41,7 @@ struct State {
     outgoing_bytes: usize,
     incoming: VecDeque<Frame>,
     incoming_bytes: usize,
-    closing: Option<String>,
+    closing: Option<Goodbye>,
     broken: Option<LinkError>,
 }
 
@@ -94,7 +93,8 @@ impl Shared {
     }
 
     fn no_more(&self, state: &State) -> Option<LinkError> {
-        let closed = |why: &String| LinkError::ClosedHere { name: self.name.clone(), why: why.clone() };
+        let closed =
+            |goodbye: &Goodbye| LinkError::ClosedHere { name: self.name.clone(), goodbye: goodbye.clone() };
         state.broken.clone().or_else(|| state.closing.as_ref().map(closed))
     }
 
@@ -123,10 +123,10 @@ impl Shared {
     }
 
     /// Frames that are in the queue are sent, then the reason, then nothing more.
-    pub(crate) fn close(&self, why: &str) {
+    pub(crate) fn close(&self, goodbye: Goodbye) {
         let mut state = self.state();
         if state.broken.is_none() && state.closing.is_none() {
-            state.closing = Some(why.to_owned());
+            state.closing = Some(goodbye);
         }
         drop(state);
         self.changed.notify_all();
@@ -172,7 +172,7 @@ struct Carrier {
 
 /// The last frame was put into the queue.
 struct Parting {
-    why: String,
+    goodbye: Goodbye,
     until: Instant,
 }
 
@@ -238,10 +238,10 @@ impl Carrier {
             match frame.kind {
                 own::PING => {}
                 own::BYE => {
-                    let why = String::from_utf8_lossy(&frame.bytes);
-                    let why = why.chars().filter(|character| !character.is_control());
-                    let why = why.take(REASON_CHARACTERS_MAX).collect();
-                    return Err(End(LinkError::Closed { name: name.clone(), why }));
+                    return Err(End(LinkError::Closed {
+                        name: name.clone(),
+                        goodbye: Goodbye::read(&frame),
+                    }));
                 }
                 FIRST_KIND.. => {
                     let mut state = self.shared.state();
@@ -282,9 +282,10 @@ impl Carrier {
         let Some(frame) = state.outgoing.pop_front() else {
             let closing = state.closing.clone();
             drop(state);
-            if let (Some(why), None) = (closing, &self.parting) {
-                self.begin(encoded(own::BYE, why.as_bytes()));
-                self.parting = Some(Parting { why, until: Instant::now() + PARTING });
+            if let (Some(goodbye), None) = (closing, &self.parting) {
+                let content = json_bytes("a goodbye", &goodbye).unwrap_or_default();
+                self.begin(encoded(own::BYE, &content));
+                self.parting = Some(Parting { goodbye, until: Instant::now() + PARTING });
                 return true;
             }
             return false;
@@ -313,7 +314,7 @@ impl Carrier {
         if let Some(parting) = &self.parting {
             let done = self.sent == self.sending.len() && !self.channel.wants_write();
             if done || Instant::now() >= parting.until {
-                return Err(End(LinkError::ClosedHere { name: name(), why: parting.why.clone() }));
+                return Err(End(LinkError::ClosedHere { name: name(), goodbye: parting.goodbye.clone() }));
             }
         }
         let silence = self.heard.elapsed();

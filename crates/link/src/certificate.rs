@@ -1,17 +1,22 @@
-//! The certificate of a run: made when it begins, known by its digest, forgotten with it.
+//! The certificate of a run, known by its digest: made when the run begins and forgotten with it, or read from files that were made before,
+//! so that workers can be started by something that does not wait for what the run prints.
 //!
 //! A worker trusts the one certificate whose digest it was given, whoever signed it and whatever names it has, as `kubeadm join` does with
 //! `--discovery-token-ca-cert-hash`. TLS 1.3 alone: both sides are of one build.
 
 use crate::error::LinkError;
+use crate::secret_file;
 use crate::token::{hex, read_hex};
+use rcgen::CertifiedKey;
 use ring::digest::{SHA256, digest};
 use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, Error, ServerConfig, SignatureScheme};
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,6 +32,14 @@ impl CertificateDigest {
         let mut bytes = [0; 32];
         bytes.copy_from_slice(digest(&SHA256, certificate).as_ref());
         CertificateDigest(bytes)
+    }
+
+    /// Of the first certificate of a PEM file.
+    ///
+    /// # Errors
+    /// When the file cannot be read or has none.
+    pub fn of_file(path: &Path) -> Result<CertificateDigest, LinkError> {
+        read_certificate(path).map(|certificate| CertificateDigest::of(&certificate))
     }
 }
 
@@ -54,26 +67,89 @@ impl FromStr for CertificateDigest {
     }
 }
 
-/// The coordinator's side.
-pub(crate) struct Identity {
+/// The files of a certificate and of its key, in PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CertificateFiles {
+    /// The certificate: no secret.
+    pub certificate: PathBuf,
+    /// Its key, which only the coordinator has.
+    pub key: PathBuf,
+}
+
+impl CertificateFiles {
+    /// Makes a certificate and writes it with its key, which its owner alone may read.
+    ///
+    /// # Errors
+    /// When one of the files is there already or cannot be written, or no certificate made.
+    pub fn create(&self) -> Result<CertificateDigest, LinkError> {
+        let CertifiedKey { cert, signing_key } = new_certificate()?;
+        secret_file::create(secret_file::KEY, &self.key, &signing_key.serialize_pem())?;
+        secret_file::create("certificate file", &self.certificate, &cert.pem())?;
+        Ok(CertificateDigest::of(cert.der()))
+    }
+}
+
+/// The coordinator's side: its certificate and the key of it.
+#[derive(Clone)]
+pub struct Certificate {
     pub(crate) config: Arc<ServerConfig>,
     pub(crate) digest: CertificateDigest,
 }
 
-/// A new certificate with its key.
-pub(crate) fn make() -> Result<Identity, LinkError> {
-    let failed = |error: &dyn fmt::Display| LinkError::Certificate { why: error.to_string() };
-    let made = rcgen::generate_simple_self_signed([NAME.to_owned()]).map_err(|error| failed(&error))?;
-    let certificate = made.cert.der().clone();
-    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
-    let digest = CertificateDigest::of(&certificate);
-    let mut config = ServerConfig::builder_with_provider(provider())
-        .with_protocol_versions(&[&rustls::version::TLS13])
-        .and_then(|builder| builder.with_no_client_auth().with_single_cert(vec![certificate], key))
-        .map_err(|error| failed(&error))?;
-    // Nobody comes back to a session: a worker that returns shakes hands anew.
-    config.send_tls13_tickets = 0;
-    Ok(Identity { config: Arc::new(config), digest })
+impl fmt::Debug for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Certificate").field("digest", &self.digest).finish_non_exhaustive()
+    }
+}
+
+impl Certificate {
+    /// A new certificate, for this run alone.
+    ///
+    /// # Errors
+    /// When none can be made.
+    pub fn make() -> Result<Certificate, LinkError> {
+        let CertifiedKey { cert, signing_key } = new_certificate()?;
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
+        Certificate::of(cert.der().clone(), key).map_err(|why| LinkError::Certificate { why })
+    }
+
+    /// One that was made before.
+    ///
+    /// # Errors
+    /// When a file cannot be read or holds something else, everybody may read the key, or the two do not belong together.
+    pub fn read(files: &CertificateFiles) -> Result<Certificate, LinkError> {
+        let certificate = read_certificate(&files.certificate)?;
+        let text = secret_file::read(secret_file::KEY, &files.key)?;
+        let key = PrivateKeyDer::from_pem_slice(&text)
+            .map_err(|_| LinkError::NotPem { what: "private key", path: files.key.clone() })?;
+        Certificate::of(certificate, key).map_err(|why| LinkError::UnusableKey {
+            certificate: files.certificate.clone(),
+            key: files.key.clone(),
+            why,
+        })
+    }
+
+    fn of(certificate: CertificateDer<'static>, key: PrivateKeyDer<'static>) -> Result<Certificate, String> {
+        let digest = CertificateDigest::of(&certificate);
+        let mut config = ServerConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .and_then(|builder| builder.with_no_client_auth().with_single_cert(vec![certificate], key))
+            .map_err(|error| error.to_string())?;
+        // Nobody comes back to a session: a worker that returns shakes hands anew.
+        config.send_tls13_tickets = 0;
+        Ok(Certificate { config: Arc::new(config), digest })
+    }
+}
+
+fn new_certificate() -> Result<CertifiedKey<rcgen::KeyPair>, LinkError> {
+    rcgen::generate_simple_self_signed([NAME.to_owned()])
+        .map_err(|error| LinkError::Certificate { why: error.to_string() })
+}
+
+fn read_certificate(path: &Path) -> Result<CertificateDer<'static>, LinkError> {
+    let text = secret_file::read_open("certificate file", path)?;
+    CertificateDer::from_pem_slice(&text)
+        .map_err(|_| LinkError::NotPem { what: "certificate", path: path.to_owned() })
 }
 
 /// The worker's side, for one connection.
@@ -165,10 +241,11 @@ impl ServerCertVerifier for Pin {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_digest_is_read_as_it_is_printed_and_with_colons() {
-        let made = make().unwrap().digest;
+        let made = Certificate::make().unwrap().digest;
         let text = made.to_string();
         assert_eq!(text.parse(), Ok(made));
         let pairs: Vec<&str> = (0..32).map(|at| &text[2 * at..2 * at + 2]).collect();
@@ -178,6 +255,42 @@ mod tests {
 
     #[test]
     fn every_run_has_another_certificate() {
-        assert_ne!(make().unwrap().digest, make().unwrap().digest);
+        assert_ne!(Certificate::make().unwrap().digest, Certificate::make().unwrap().digest);
+    }
+
+    fn files(directory: &Path, number: u32) -> CertificateFiles {
+        let path = |name: &str| directory.join(format!("{name}-{number}.pem"));
+        CertificateFiles { certificate: path("certificate"), key: path("key") }
+    }
+
+    #[test]
+    fn a_certificate_from_files_has_the_digest_that_was_known_when_they_were_made() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = files(directory.path(), 1);
+        let digest = files.create().unwrap();
+        assert_eq!(Certificate::read(&files).unwrap().digest, digest);
+        assert_eq!(CertificateDigest::of_file(&files.certificate).unwrap(), digest);
+        let mode = std::fs::metadata(&files.key).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600);
+        assert!(matches!(files.create(), Err(LinkError::File { .. })), "a key is not overwritten");
+    }
+
+    #[test]
+    fn a_key_that_everybody_may_read_or_of_another_certificate_and_a_file_that_is_no_pem_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let [one, other] = [1, 2].map(|number| files(directory.path(), number));
+        one.create().unwrap();
+        other.create().unwrap();
+        let read = |certificate: &Path, key: &Path| {
+            Certificate::read(&CertificateFiles { certificate: certificate.to_owned(), key: key.to_owned() })
+                .unwrap_err()
+        };
+        let mixed = read(&one.certificate, &other.key);
+        assert!(matches!(mixed, LinkError::UnusableKey { .. }), "{mixed:?}");
+        let turned = read(&one.key, &one.certificate);
+        assert!(matches!(turned, LinkError::NotPem { what: "certificate", .. }), "{turned:?}");
+        std::fs::set_permissions(&one.key, std::fs::Permissions::from_mode(0o644)).unwrap();
+        let open = read(&one.certificate, &one.key);
+        assert!(matches!(open, LinkError::SecretOpen { mode: 0o644, .. }), "{open:?}");
     }
 }

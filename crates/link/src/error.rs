@@ -2,6 +2,7 @@
 
 use crate::certificate::CertificateDigest;
 use crate::frame::FrameError;
+use crate::goodbye::Goodbye;
 use crate::greeting::Refusal;
 use plumb_model::fault::{Fault, HasFault};
 use plumb_model::figure;
@@ -34,18 +35,22 @@ pub enum LinkError {
     #[error("the system has no randomness to give")]
     NoRandomness,
     /// A file could not be used.
-    #[error("cannot {what} {}", path.display())]
+    #[error("cannot {attempt} the {what} {}", path.display())]
     File {
-        /// The attempt.
+        /// The attempt: read, write.
+        attempt: &'static str,
+        /// The purpose of the file.
         what: &'static str,
         /// The file.
         path: PathBuf,
         /// The kernel's word.
         source: Arc<io::Error>,
     },
-    /// Everybody may read the token.
-    #[error("the token file {} has mode {mode:04o}, expected one that other users cannot read, such as 0600", path.display())]
-    TokenOpen {
+    /// Everybody may read a secret.
+    #[error("the {what} {} has mode {mode:04o}, expected one that other users cannot read, such as 0600", path.display())]
+    SecretOpen {
+        /// The purpose of the file.
+        what: &'static str,
         /// The file.
         path: PathBuf,
         /// Its permissions.
@@ -56,6 +61,24 @@ pub enum LinkError {
     NoToken {
         /// The file.
         path: PathBuf,
+    },
+    /// A file does not hold what it should, in PEM.
+    #[error("{} holds no {what} in PEM", path.display())]
+    NotPem {
+        /// What it should hold.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A key cannot be used with its certificate.
+    #[error("the key {} cannot be used with the certificate {}: {why}", key.display(), certificate.display())]
+    UnusableKey {
+        /// The file of the certificate.
+        certificate: PathBuf,
+        /// The file of the key.
+        key: PathBuf,
+        /// The reason.
+        why: String,
     },
     /// Workers did not come in time.
     #[error("{} of {expected} workers joined within {} s{}{}{}", present.len(), figure::short(waited.as_secs_f64()), listed("; there: ", present), listed("; missing: ", missing), listed("; turned away: ", refused))]
@@ -136,20 +159,20 @@ pub enum LinkError {
         bytes: usize,
     },
     /// The other side closed the link.
-    #[error("{name} closed the link: {why}")]
+    #[error("{name} closed the link: {goodbye}")]
     Closed {
         /// The other side.
         name: String,
         /// Its reason.
-        why: String,
+        goodbye: Goodbye,
     },
     /// We closed the link.
-    #[error("the link to {name} was closed here: {why}")]
+    #[error("the link to {name} was closed here: {goodbye}")]
     ClosedHere {
         /// The other side.
         name: String,
         /// Our reason.
-        why: String,
+        goodbye: Goodbye,
     },
     /// The other side sent what is no frame.
     #[error("{name} sent what no Plumb sends: {source}")]
@@ -203,8 +226,10 @@ pub enum LinkError {
 }
 
 impl LinkError {
-    pub(crate) fn file(what: &'static str, path: &Path, source: io::Error) -> Self {
-        LinkError::File { what, path: path.to_owned(), source: Arc::new(source) }
+    /// A file that could not be read or written.
+    #[must_use]
+    pub fn file(attempt: &'static str, what: &'static str, path: &Path, source: io::Error) -> Self {
+        LinkError::File { attempt, what, path: path.to_owned(), source: Arc::new(source) }
     }
 
     /// True if the other side may come back, so that waiting for it makes sense.
@@ -228,8 +253,10 @@ impl HasFault for LinkError {
             | LinkError::Certificate { .. }
             | LinkError::NoRandomness
             | LinkError::File { .. } => Fault::Environment,
-            LinkError::TokenOpen { .. }
+            LinkError::SecretOpen { .. }
             | LinkError::NoToken { .. }
+            | LinkError::NotPem { .. }
+            | LinkError::UnusableKey { .. }
             | LinkError::WrongCertificate { .. }
             | LinkError::NoSuchWorker { .. }
             | LinkError::Refused { .. } => Fault::User,
@@ -248,8 +275,11 @@ impl HasFault for LinkError {
             LinkError::Listen { .. } => {
                 "--listen takes a free port on an address of this host, such as 0.0.0.0:7587; port 0 takes any free one"
             }
-            LinkError::TokenOpen { .. } => {
+            LinkError::SecretOpen { .. } => {
                 "chmod 600 takes it from the others; make a new one if somebody may have read it"
+            }
+            LinkError::NotPem { .. } | LinkError::UnusableKey { .. } => {
+                "`plumb worker secrets --out DIR` makes a certificate with its key, and a token"
             }
             LinkError::NoToken { .. } => {
                 "the coordinator writes it when it begins to listen: copy that file here"
@@ -258,12 +288,13 @@ impl HasFault for LinkError {
                 "start `plumb worker --join` on each host, as the coordinator printed it"
             }
             LinkError::NoCoordinator { .. } => {
-                "does `plumb run --workers N --listen ADDR` run there, on an address that can be reached from here?"
+                "does `plumb run --workers N --listen ADDR` run there, on an address that can be reached from here? A run that is over listens no more"
             }
             LinkError::WrongCertificate { .. } => {
                 "each run makes a certificate of its own: take --cert-sha256 from what this run's coordinator printed"
             }
             LinkError::Refused { refusal } => refusal.hint(),
+            LinkError::Closed { goodbye, .. } => goodbye.hint(),
             LinkError::Silent { .. }
             | LinkError::Cut { .. }
             | LinkError::Torn { .. }

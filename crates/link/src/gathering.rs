@@ -9,7 +9,7 @@ mod roll;
 
 pub use roll::Seen;
 
-use crate::certificate::{CertificateDigest, Identity, make};
+use crate::certificate::{Certificate, CertificateDigest};
 use crate::error::LinkError;
 use crate::greeting::Introduction;
 use crate::peer::Peer;
@@ -51,6 +51,8 @@ pub struct ListenOptions {
     pub address: SocketAddr,
     /// Who is waited for.
     pub workers: Workers,
+    /// The certificate that it shows.
+    pub certificate: Certificate,
     /// What a worker has to know.
     pub token: Token,
     /// What the coordinator says of itself.
@@ -58,10 +60,17 @@ pub struct ListenOptions {
 }
 
 impl ListenOptions {
-    /// On loopback, at a free port.
-    #[must_use]
-    pub fn on_loopback(workers: Workers, token: Token, introduction: Introduction) -> Self {
-        ListenOptions { address: SocketAddr::from(([127, 0, 0, 1], 0)), workers, token, introduction }
+    /// On loopback, at a free port, with a certificate that is made for this.
+    ///
+    /// # Errors
+    /// When no certificate can be made.
+    pub fn on_loopback(
+        workers: Workers,
+        token: Token,
+        introduction: Introduction,
+    ) -> Result<Self, LinkError> {
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        Ok(ListenOptions { address, workers, certificate: Certificate::make()?, token, introduction })
     }
 }
 
@@ -74,16 +83,16 @@ pub struct Gathering {
 }
 
 impl Gathering {
-    /// Listens, with a certificate that is made for this.
+    /// Listens.
     ///
     /// # Errors
-    /// When the address cannot be had, or no certificate made.
+    /// When the address cannot be had.
     pub fn listen(options: ListenOptions) -> Result<Gathering, LinkError> {
         let failed = |source| LinkError::Listen { address: options.address, source: Arc::new(source) };
         let listener = TcpListener::bind(options.address).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let Identity { config, digest } = make()?;
+        let Certificate { config, digest } = options.certificate;
         let roll = Arc::new(Roll::new(options.workers, options.token, options.introduction));
         let closing = Arc::new(AtomicBool::new(false));
         let gate = Gate { listener, config, roll: Arc::clone(&roll), closing: Arc::clone(&closing) };
@@ -128,7 +137,9 @@ impl Gathering {
 }
 
 impl Drop for Gathering {
+    /// Workers that were not handed out are told that the run is over.
     fn drop(&mut self) {
         self.closing.store(true, Relaxed);
+        self.roll.dismiss();
     }
 }

@@ -4,11 +4,15 @@ use crate::carrier::Shared;
 use crate::clock::PeerClock;
 use crate::error::LinkError;
 use crate::frame::{Frame, json_bytes};
+use crate::goodbye::Goodbye;
 use crate::greeting::Hello;
 use serde::Serialize;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Longest wait until a link is closed.
+pub(crate) const CLOSING_MAX: Duration = Duration::from_secs(2);
 
 /// The other side: on the coordinator a worker, on a worker the coordinator. Copies are of the same link; when the last one is
 /// dropped the link is closed.
@@ -113,19 +117,26 @@ impl Peer {
     }
 
     /// Closes the link. Messages that wait are sent first, for at most half a second, then the reason.
-    pub fn close(&self, why: &str) {
-        self.0.shared.close(why);
+    pub fn close(&self, goodbye: Goodbye) {
+        self.0.shared.close(goodbye);
     }
 
     /// Closes the link and waits until that is done: before a process ends.
-    pub fn close_and_wait(&self, why: &str) {
-        self.close(why);
-        self.0.shared.await_end(Duration::from_secs(2));
+    pub fn close_and_wait(&self, goodbye: Goodbye) {
+        self.close(goodbye);
+        self.0.shared.await_end(CLOSING_MAX);
+    }
+}
+
+impl Peer {
+    /// Waits until the link is no more, or the time is over.
+    pub fn await_end(&self, time: Duration) {
+        self.0.shared.await_end(time);
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.shared.close("no longer needed");
+        self.shared.close(Goodbye::Leaves { why: "this link is no longer needed".to_owned() });
     }
 }

@@ -1,18 +1,13 @@
 //! The secret of one run: who knows it may join. It lives in a file that its owner alone may read, and in no argument, log or error.
 
 use crate::error::LinkError;
+use crate::secret_file::{self, TOKEN};
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::fmt;
-use std::io::{Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 const TOKEN_BYTES: usize = 16;
-/// Read of a file at most: whatever it is, it is no token.
-const FILE_BYTES_MAX: u64 = 4096;
-/// Those who are neither the owner nor of its group. A Kubernetes secret belongs to root and a group of the pod.
-const OTHERS: u32 = 0o007;
 
 /// 128 random bits.
 #[derive(Clone)]
@@ -30,13 +25,8 @@ impl Token {
     /// # Errors
     /// When the file is there already or cannot be written, or the system has no randomness to give.
     pub fn create(path: &Path) -> Result<Token, LinkError> {
-        let failed = |source| LinkError::file("write the token file", path, source);
-        let mut bytes = [0; TOKEN_BYTES];
-        fill_random(&mut bytes)?;
-        let token = Token(bytes);
-        let mut options = std::fs::OpenOptions::new();
-        let mut file = options.write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
-        file.write_all(token.hex().as_bytes()).and_then(|()| file.write_all(b"\n")).map_err(failed)?;
+        let token = Token::random()?;
+        secret_file::create(TOKEN, path, &format!("{}\n", token.hex()))?;
         Ok(token)
     }
 
@@ -45,14 +35,7 @@ impl Token {
     /// # Errors
     /// When it cannot be read, everybody may read it, or it holds no token. What it holds is never said.
     pub fn read(path: &Path) -> Result<Token, LinkError> {
-        let failed = |source| LinkError::file("read the token file", path, source);
-        let file = std::fs::File::open(path).map_err(failed)?;
-        let mode = file.metadata().map_err(failed)?.permissions().mode();
-        if mode & OTHERS != 0 {
-            return Err(LinkError::TokenOpen { path: path.to_owned(), mode: mode & 0o777 });
-        }
-        let mut text = Vec::new();
-        file.take(FILE_BYTES_MAX).read_to_end(&mut text).map_err(failed)?;
+        let text = secret_file::read(TOKEN, path)?;
         let text = std::str::from_utf8(&text).unwrap_or_default();
         Token::from_hex(text.trim()).ok_or_else(|| LinkError::NoToken { path: path.to_owned() })
     }
@@ -111,6 +94,7 @@ pub(crate) fn read_hex(text: &str, bytes: &mut [u8]) -> Option<()> {
 mod tests {
     use super::*;
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_token_is_read_back_from_a_file_that_its_owner_alone_may_read() {
@@ -147,7 +131,7 @@ mod tests {
         };
         let good = "00112233445566778899aabbccddeeff";
         let open = with(good, 0o644);
-        assert!(matches!(open, LinkError::TokenOpen { mode: 0o644, .. }), "{open:?}");
+        assert!(matches!(open, LinkError::SecretOpen { mode: 0o644, .. }), "{open:?}");
         for text in ["", "canary", "00112233445566778899aabbccddeef", "+0112233445566778899aabbccddeeff"] {
             let error = with(text, 0o600);
             assert!(matches!(error, LinkError::NoToken { .. }), "{error:?}");

@@ -56,10 +56,12 @@ pub use arm_changes::HookError;
 pub use ceiling::forget as forget_ceilings;
 pub use cluster_settings::{cluster_settings, ended_lab};
 pub use error::SessionError;
-pub use plumb_link::LinkError;
+pub use plumb_link::{CertificateDigest, CertificateFiles, LinkError};
 pub use resumable::ResumeError;
 pub use resume::{resume, resume_with_workers};
 pub use run::{Finished, check, run, run_with_workers};
 pub use shortage::{TooLittleMemory, TooLittleSpace};
 pub use watcher::{Event, Watcher};
-pub use workers::{WorkerOptions, WorkersOptions, certificate_digest, work};
+pub use workers::{
+    LinkSecrets, WorkerOptions, WorkersOptions, certificate_digest, certificate_digest_of_file, work,
+};

@@ -7,8 +7,9 @@ use crate::error::Result;
 use crate::probe::clock_account::clock_account;
 use crate::watcher::Event;
 use plumb_link::{
-    CertificateDigest, FIRST_KIND, FRAME_BYTES_MAX, Gathering, Hello, Introduction, JoinOptions, LinkError,
-    ListenOptions, OffsetBand, Peer, Token, Workers, join, program_digest,
+    Certificate, CertificateDigest, CertificateFiles, FIRST_KIND, FRAME_BYTES_MAX, Gathering, Goodbye, Hello,
+    Introduction, JoinOptions, LinkError, ListenOptions, OffsetBand, Peer, Token, Workers, join,
+    program_digest,
 };
 use plumb_load::calibrate::calibrate;
 use plumb_load::remote::{Carrier, LinkLost, LostWorker, WorkerLink, WorkerSettings, WorkerTold, serve};
@@ -18,15 +19,18 @@ use plumb_model::fault::UsageError;
 use plumb_model::plan::{Plan, Properties};
 use plumb_observe::{HostRoot, SystemCommands, host_facts};
 use rustix::system::uname;
+use std::cmp::Ordering;
 use std::fmt;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Longest wait for a worker that was lost to come back (ours).
 const BACK_WITHIN: Duration = Duration::from_secs(60);
+/// Longest wait until all workers know that the run is over (ours): a second link is no slower than the first.
+const GOODBYE_MAX: Duration = Duration::from_secs(2);
 /// The longest time after the last exchange for which its band, widened, still counts.
 const STALE_NS: i64 = 3_000_000_000;
 /// A clock that a time service steers runs off its last band by no more than this part of the time: 1,000 ppm (ours: the kernel's own limit of
@@ -42,6 +46,8 @@ pub struct WorkersOptions {
     pub listen: SocketAddr,
     /// The file with the run's token; one that is not there is written. None: a file of this process alone, removed at its end.
     pub token_file: Option<PathBuf>,
+    /// The files of a certificate that was made before. None: one for this run alone.
+    pub certificate: Option<CertificateFiles>,
     /// Longest wait for all workers.
     pub wait: Duration,
 }
@@ -49,6 +55,8 @@ pub struct WorkersOptions {
 /// The workers of a run.
 pub(crate) struct WorkerCrew {
     links: Mutex<Vec<Box<dyn WorkerLink>>>,
+    /// The same links, to be closed with a reason.
+    peers: Mutex<Vec<Peer>>,
     gathering: Gathering,
     facts: Vec<WorkerFacts>,
     /// Removed with the crew.
@@ -72,6 +80,7 @@ impl Default for WorkersOptions {
         WorkersOptions {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             token_file: None,
+            certificate: None,
             wait: Duration::from_secs(120),
         }
     }
@@ -80,36 +89,35 @@ impl Default for WorkersOptions {
 impl WorkerCrew {
     /// Listens, says how to join, and waits until all workers are there.
     pub(crate) fn gather(options: &WorkersOptions, number: usize, context: &RunContext) -> Result<Self> {
-        let (path, token_place) = match &options.token_file {
-            Some(path) => (path.clone(), None),
-            None => {
-                let place = tempfile::Builder::new().prefix("plumb-token-").tempdir();
-                let place = place.map_err(|source| LinkError::File {
-                    what: "make a place for the token file below",
-                    path: std::env::temp_dir(),
-                    source: Arc::new(source),
-                })?;
-                (place.path().join("token"), Some(place))
-            }
-        };
-        let token = if path.exists() { Token::read(&path)? } else { Token::create(&path)? };
+        let TokenFile { token, path, place } = TokenFile::of(options.token_file.as_deref())?;
         let gathering = Gathering::listen(ListenOptions {
             address: options.listen,
             workers: Workers::Any(number),
+            certificate: match &options.certificate {
+                Some(files) => Certificate::read(files)?,
+                None => Certificate::make()?,
+            },
             token,
             introduction: introduction(None)?,
         })?;
         let workers = if number == 1 { "a worker".to_owned() } else { format!("{number} workers") };
         context.phase(&format!("waiting for {workers} to join"));
-        let (address, digest) = (gathering.address(), gathering.certificate_sha256());
+        let (address, digest) = (reachable(gathering.address()), gathering.certificate_sha256());
         context.note(&format!(
             "{workers} can join now, each with: plumb worker --join {address} --cert-sha256 {digest} --token-file {}",
             path.display()
         ));
-        let peers = gathering.gather(Instant::now() + options.wait, &context.stop)?;
-        let facts = (0..peers.len()).map(|place| worker_facts(&peers, place)).collect();
-        let links = peers.into_iter().map(|peer| Box::new(PeerLink::of(peer)) as Box<dyn WorkerLink>);
-        Ok(WorkerCrew { links: Mutex::new(links.collect()), gathering, facts, _token_place: token_place })
+        let mut peers = gathering.gather(Instant::now() + options.wait, &context.stop)?;
+        // The same workers have the same parts of the load whenever they come, also when the run is resumed.
+        peers.sort_by(|one, other| in_order(one.name(), other.name()));
+        let links = peers.iter().map(|peer| Box::new(PeerLink::of(peer.clone())) as Box<dyn WorkerLink>);
+        Ok(WorkerCrew {
+            links: Mutex::new(links.collect()),
+            facts: (0..peers.len()).map(|place| worker_facts(&peers, place)).collect(),
+            peers: Mutex::new(peers),
+            gathering,
+            _token_place: place,
+        })
     }
 
     /// The links, for the time of a block.
@@ -128,12 +136,67 @@ impl WorkerCrew {
         context.phase(&format!("waiting for worker {} to join again", lost.name));
         let mut links = self.links();
         let Some(place) = links.iter().position(|link| link.name() == lost.name) else { return Ok(()) };
-        // One whose part failed is still there: without its link it joins again.
-        drop(links.remove(place));
+        let mut peers = self.peers();
+        // One whose part failed is still there, and is told to join again.
+        peers[place].close_and_wait(Goodbye::JoinAgain { why: lost.reason.clone() });
         let peer = self.gathering.rejoin(&lost.name, BACK_WITHIN, &context.stop)?;
-        links.insert(place, Box::new(PeerLink::of(peer)));
+        links[place] = Box::new(PeerLink::of(peer.clone()));
+        peers[place] = peer;
         Ok(())
     }
+
+    fn peers(&self) -> MutexGuard<'_, Vec<Peer>> {
+        self.peers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for WorkerCrew {
+    /// Workers that do not hear that the run is over would try to join it again.
+    fn drop(&mut self) {
+        let peers = self.peers();
+        peers.iter().for_each(|peer| peer.close(Goodbye::RunOver));
+        let until = Instant::now() + GOODBYE_MAX;
+        peers.iter().for_each(|peer| peer.await_end(until.saturating_duration_since(Instant::now())));
+    }
+}
+
+/// The token of a run and where it lies.
+struct TokenFile {
+    token: Token,
+    path: PathBuf,
+    /// Removed with the crew, where nobody named a file.
+    place: Option<tempfile::TempDir>,
+}
+
+impl TokenFile {
+    /// The token of a file, which is written where it is not there.
+    fn of(path: Option<&Path>) -> Result<Self> {
+        let (path, place) = match path {
+            Some(path) => (path.to_owned(), None),
+            None => {
+                let place = tempfile::Builder::new().prefix("plumb-token-").tempdir();
+                let place = place.map_err(|source| {
+                    LinkError::file("write", "token file below", &std::env::temp_dir(), source)
+                })?;
+                (place.path().join("token"), Some(place))
+            }
+        };
+        let token = if path.exists() { Token::read(&path)? } else { Token::create(&path)? };
+        Ok(TokenFile { token, path, place })
+    }
+}
+
+/// The address as another host would name it: one that means all addresses of this host by the host's name.
+fn reachable(address: SocketAddr) -> String {
+    match address.ip().is_unspecified() {
+        true => format!("{}:{}", uname().nodename().to_string_lossy(), address.port()),
+        false => address.to_string(),
+    }
+}
+
+/// The order of names in which worker-2 is before worker-10.
+fn in_order(one: &str, other: &str) -> Ordering {
+    (one.len(), one).cmp(&(other.len(), other))
 }
 
 /// What this process says of itself.
@@ -182,7 +245,8 @@ impl PeerLink {
 }
 
 fn lost(error: &LinkError) -> LinkLost {
-    LinkLost { reason: error.to_string(), goodbye: matches!(error, LinkError::Closed { .. }) }
+    let goodbye = matches!(error, LinkError::Closed { goodbye: Goodbye::RunOver, .. });
+    LinkLost { reason: error.to_string(), goodbye }
 }
 
 fn send(peer: &Peer, message: &[u8]) -> Result<(), LinkLost> {
@@ -280,9 +344,12 @@ pub fn work(
         let carrier = PeerLink::of(peer.clone());
         let mut told = |told: WorkerTold| watcher.event(&Event::Note(&words(&told)));
         match serve(&carrier, &settings, stop, &mut told) {
-            Ok(()) => return Ok(()),
+            Ok(()) => {
+                watcher.event(&Event::Note("the run is over"));
+                return Ok(());
+            }
             Err(_) if stop.load(std::sync::atomic::Ordering::Relaxed) => {
-                peer.close_and_wait("the worker was told to stop");
+                peer.close_and_wait(Goodbye::Leaves { why: "it was told to stop".to_owned() });
                 return Err(LinkError::Stopped.into());
             }
             Err(lost) => {
@@ -309,4 +376,63 @@ fn words(told: &WorkerTold) -> String {
 pub fn certificate_digest(text: &str) -> Result<CertificateDigest> {
     text.parse()
         .map_err(|reason| UsageError::new(reason, "the run prints it where it says how to join").into())
+}
+
+/// The digest of the certificate of a file.
+///
+/// # Errors
+/// When the file cannot be read or has none.
+pub fn certificate_digest_of_file(path: &Path) -> Result<CertificateDigest> {
+    Ok(CertificateDigest::of_file(path)?)
+}
+
+/// The secrets of a run's link, made before the run: what an unattended start of its workers needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkSecrets {
+    /// The token, which the run and its workers have.
+    pub token: PathBuf,
+    /// The certificate, which the run shows and its workers know; with the key, which the run alone has.
+    pub certificate: CertificateFiles,
+}
+
+impl LinkSecrets {
+    /// The files of a directory.
+    pub fn in_directory(directory: &Path) -> Self {
+        LinkSecrets {
+            token: directory.join("token"),
+            certificate: CertificateFiles {
+                certificate: directory.join("certificate.pem"),
+                key: directory.join("key.pem"),
+            },
+        }
+    }
+
+    /// Makes them, each readable by its owner alone. The digest of the certificate.
+    ///
+    /// # Errors
+    /// When one of the files is there already or cannot be written.
+    pub fn create(&self) -> Result<CertificateDigest> {
+        Token::create(&self.token)?;
+        Ok(self.certificate.create()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_are_in_the_order_of_their_numbers() {
+        let mut names = ["worker-10", "worker-2", "worker-0", "a"];
+        names.sort_by(|one, other| in_order(one, other));
+        assert_eq!(names, ["a", "worker-0", "worker-2", "worker-10"]);
+    }
+
+    #[test]
+    fn an_address_that_means_all_of_this_host_is_shown_by_a_name_that_others_can_reach() {
+        let port = |text: &str| reachable(text.parse().unwrap());
+        assert_eq!(port("10.0.0.5:7587"), "10.0.0.5:7587");
+        let shown = port("0.0.0.0:7587");
+        assert!(shown.ends_with(":7587") && !shown.starts_with("0.0.0.0"), "{shown}");
+    }
 }

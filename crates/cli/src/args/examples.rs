@@ -28,6 +28,13 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
         ],
     ),
     (
+        &["worker", "manifest"],
+        &[
+            "plumb worker manifest s.yaml --image registry.example.com/plumb:0.1 --workers 4 --cpus 8 --results plumb-results",
+        ],
+    ),
+    (&["worker", "secrets"], &["plumb worker secrets --out plumb-link"]),
+    (
         &["latency"],
         &[
             "plumb latency --lab --rate 200",

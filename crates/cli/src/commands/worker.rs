@@ -1,7 +1,11 @@
 //! `plumb worker`: takes part in a run on another host; and the workers that a run asks for.
 
+mod manifest;
+mod secrets;
+
 use super::End;
-use crate::args::worker::{WorkerArgs, WorkersArgs};
+use crate::args::worker::{JoinArgs, WorkerArgs, WorkerCommand, WorkersArgs};
+use crate::errors::UsageError;
 use crate::{progress, stop};
 use anyhow::Result;
 use plumb_model::fault::HasFault;
@@ -9,15 +13,27 @@ use plumb_model::plan::Origin;
 use plumb_model::resolve::Sources;
 use plumb_model::scenario::{OneOrMany, Scenario};
 use plumb_model::units::Nanos;
-use plumb_session::{WorkerOptions, WorkersOptions, certificate_digest, client_config, work};
+use plumb_session::{
+    CertificateDigest, CertificateFiles, WorkerOptions, WorkersOptions, certificate_digest,
+    certificate_digest_of_file, client_config, work,
+};
 
 /// Time for which a worker tries to join unless another is said.
 const WITHIN: Nanos = Nanos::from_secs(60);
 
 pub(super) fn worker(arguments: &WorkerArgs) -> Result<End> {
+    match (&arguments.command, &arguments.join) {
+        (Some(WorkerCommand::Manifest(arguments)), _) => manifest::manifest(arguments),
+        (Some(WorkerCommand::Secrets(arguments)), _) => secrets::secrets(arguments),
+        (None, Some(arguments)) => join(arguments),
+        (None, None) => Err(UsageError::new("no run to join", "plumb worker --help").into()),
+    }
+}
+
+fn join(arguments: &JoinArgs) -> Result<End> {
     let options = WorkerOptions {
         join: arguments.join.clone(),
-        certificate_sha256: certificate_digest(&arguments.cert_sha256)?,
+        certificate_sha256: digest(arguments)?,
         token_file: arguments.token_file.clone(),
         name: arguments.name.clone().unwrap_or_else(own_name),
         properties: client_config::read(arguments.config.as_deref())?.properties,
@@ -27,6 +43,13 @@ pub(super) fn worker(arguments: &WorkerArgs) -> Result<End> {
         Err(error) if error.is_stop() => Ok(End::Interrupted),
         ended => Ok(ended.map(|()| End::Done)?),
     }
+}
+
+fn digest(arguments: &JoinArgs) -> Result<CertificateDigest> {
+    Ok(match &arguments.cert_file {
+        Some(file) => certificate_digest_of_file(file)?,
+        None => certificate_digest(arguments.cert_sha256.as_deref().unwrap_or_default())?,
+    })
 }
 
 /// The host's name with the process id: two workers of one host have two names.
@@ -57,6 +80,11 @@ pub(super) fn options(flags: &WorkersArgs) -> WorkersOptions {
     WorkersOptions {
         listen: flags.listen.unwrap_or(usual.listen),
         token_file: flags.token_file.clone(),
+        certificate: flags
+            .cert_file
+            .clone()
+            .zip(flags.key_file.clone())
+            .map(|(certificate, key)| CertificateFiles { certificate, key }),
         wait: flags.wait_for_workers.map_or(usual.wait, Nanos::to_duration),
     }
 }

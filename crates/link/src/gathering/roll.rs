@@ -6,8 +6,9 @@ use crate::channel::{Channel, LOOK};
 use crate::clock::PeerClock;
 use crate::error::LinkError;
 use crate::frame::json_bytes;
+use crate::goodbye::Goodbye;
 use crate::greeting::{Hello, Introduction, Refusal, Welcome};
-use crate::peer::{Peer, Place};
+use crate::peer::{CLOSING_MAX, Peer, Place};
 use crate::token::Token;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -299,6 +300,16 @@ impl Roll {
             }
             state = self.wait(state, left.min(LOOK));
         }
+    }
+
+    /// Says goodbye to the workers that nobody took over, and waits a little until they know.
+    pub(super) fn dismiss(&self) {
+        let mut state = self.state();
+        let waiting: Vec<Peer> = state.slots.iter_mut().filter_map(|slot| slot.ready.take()).collect();
+        drop(state);
+        waiting.iter().for_each(|peer| peer.close(Goodbye::RunOver));
+        let until = Instant::now() + CLOSING_MAX;
+        waiting.iter().for_each(|peer| peer.await_end(until.saturating_duration_since(Instant::now())));
     }
 
     fn wait<'a>(&self, state: MutexGuard<'a, State>, time: Duration) -> MutexGuard<'a, State> {
