@@ -37,6 +37,7 @@ const ONLY_IN_CLI: &[&str] = &["anyhow", "axum", "clap", "indicatif", "ratatui"]
 const UNSAFE: &[&str] = &[
     "crates/cli/src/inherited.rs",
     "crates/lab/src/kafka/launch.rs",
+    "crates/link/tests/hostile_bytes.rs",
     "crates/load/src/librdkafka/mod.rs",
     "crates/observe/src/cpu_clock.rs",
     "crates/observe/src/ethtool.rs",

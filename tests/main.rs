@@ -38,3 +38,4 @@ mod timing;
 mod trial;
 mod tune;
 mod workers;
+mod workers_unattended;

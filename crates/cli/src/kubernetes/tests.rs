@@ -185,6 +185,19 @@ fn client_properties_come_from_a_secret_into_the_directory_of_the_scenario() {
 }
 
 #[test]
+fn the_program_understands_what_its_pods_are_told() {
+    use crate::args::{Arguments, command};
+    use clap::FromArgMatches;
+    let trial = typed_objects(&Manifest { experiment: Experiment::Trial, ..manifest() });
+    let usual = typed_objects(&manifest());
+    for job in [&usual.run, &usual.workers, &trial.run] {
+        let words = ["plumb"].into_iter().chain(arguments(job));
+        let read = command().try_get_matches_from(words).and_then(|read| Arguments::from_arg_matches(&read));
+        assert!(read.is_ok(), "{:?} {}", arguments(job), read.unwrap_err());
+    }
+}
+
+#[test]
 fn a_trial_is_run_as_one() {
     let trial = Manifest { experiment: Experiment::Trial, ..manifest() };
     assert_eq!(arguments(&typed_objects(&trial).run)[..3], ["trial", "run", "scenario.yaml"]);

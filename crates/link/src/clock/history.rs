@@ -206,3 +206,103 @@ fn fits(exchange: &Exchange, ahead_ns: i64) -> bool {
     let low_ns = exchange.answered_ns.saturating_sub(exchange.returned_ns);
     (low_ns - READING_NS..=high_ns + READING_NS).contains(&ahead_ns)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumb_stats::clock_offset::WallReading;
+
+    const TICK_NS: i64 = SECOND_NS / 10;
+    const WAY_NS: i64 = 40_000;
+
+    /// A remote clock that is some way ahead, runs fast, is slewed by its time service, and may step.
+    struct Remote {
+        ahead_ns: i64,
+        step: Option<(i64, i64)>,
+    }
+
+    impl Remote {
+        /// Its raw clock while the local one reads this: 50 ppm faster.
+        fn raw_ns(&self, local_ns: i64) -> i64 {
+            let stepped = self.step.filter(|(at_ns, _)| local_ns >= *at_ns).map_or(0, |(_, size_ns)| size_ns);
+            local_ns + self.ahead_ns + local_ns / 20_000 + stepped
+        }
+
+        /// The clock that is slewed: 300 ppm faster than its own raw one.
+        fn slewed_ns(&self, local_ns: i64) -> i64 {
+            self.raw_ns(local_ns) + local_ns / 3_333
+        }
+
+        /// Ways of 40 us there and back, every fifth one with a delay in either direction.
+        fn exchange(&self, number: i64) -> WallExchange {
+            let sent_ns = number * TICK_NS;
+            let slow_ns = if number % 5 == 0 { 900_000 } else { 0 };
+            let arrived_ns = sent_ns + WAY_NS + slow_ns * (number % 2);
+            let there = WallReading {
+                before_ns: self.raw_ns(arrived_ns),
+                wall_ns: self.slewed_ns(arrived_ns),
+                after_ns: self.raw_ns(arrived_ns),
+            };
+            let here = |ns: i64| WallReading { before_ns: ns, wall_ns: ns, after_ns: ns };
+            let returned_ns = arrived_ns + WAY_NS + slow_ns * (1 - number % 2);
+            WallExchange { sent: here(sent_ns), there, returned: here(returned_ns) }
+        }
+    }
+
+    fn history(remote: &Remote, seconds: i64) -> History {
+        let mut history = History::new(None);
+        (0..seconds * 10).for_each(|number| history.push(&remote.exchange(number)));
+        history
+    }
+
+    #[test]
+    fn the_truth_is_in_the_band_at_every_time_of_a_minute_settled_or_not() {
+        let remote = Remote { ahead_ns: 100_000_000_000, step: None };
+        let mut history = history(&remote, 70);
+        assert!(history.is_settled() && history.recent.len() < 500, "what is settled is forgotten");
+        for local_ns in (0..69 * SECOND_NS).step_by(333_000_000) {
+            let truth_ns = remote.slewed_ns(local_ns) - local_ns;
+            let band = history.measured_at(local_ns).unwrap();
+            assert!(band.holds(truth_ns), "{local_ns}: {band:?} {truth_ns}");
+            // A round trip, and the tenth of a second within which a slewed clock may be anywhere between two readings.
+            assert!(band.width_ns() < 2 * WAY_NS + 100_000, "{local_ns}: {band:?}");
+        }
+        assert_eq!((history.steps(), history.exchanges()), (vec![], 700));
+        assert_eq!(history.least_round_trip_ns().unwrap() / 1_000, 2 * WAY_NS / 1_000);
+        assert_eq!(history.measured_at(71 * SECOND_NS), None, "after the last exchange nothing is known");
+    }
+
+    #[test]
+    fn a_step_is_told_once_and_around_it_there_is_no_band() {
+        let (at_ns, size_ns) = (30 * SECOND_NS + TICK_NS / 2, 5_000_000);
+        let remote = Remote { ahead_ns: -7, step: Some((at_ns, size_ns)) };
+        // While it is recent, and after it was settled.
+        for seconds in [35, 70] {
+            let mut history = history(&remote, seconds);
+            let steps = history.steps();
+            let [step] = &steps[..] else { panic!("{seconds}: {steps:?}") };
+            assert!(step.after_ns <= at_ns && at_ns <= step.before_ns, "{step:?}");
+            assert!(step.change.unwrap().holds(size_ns), "{step:?}");
+            assert_eq!(history.measured_at(at_ns), None);
+            for local_ns in [28 * SECOND_NS, 32 * SECOND_NS] {
+                let band = history.measured_at(local_ns).unwrap();
+                assert!(band.holds(remote.slewed_ns(local_ns) - local_ns), "{local_ns}: {band:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_clock_has_a_band_without_width_until_an_exchange_contradicts() {
+        let near = |ahead_ns: i64| {
+            let here = |ns: i64| WallReading { before_ns: ns, wall_ns: ns, after_ns: ns };
+            WallExchange { sent: here(1_000), there: here(1_500 + ahead_ns), returned: here(2_000) }
+        };
+        let mut history = History::new(Some(0));
+        history.push(&near(0));
+        assert_eq!(history.band_at(1_500), Some(OffsetBand { low_ns: 0, high_ns: 0 }));
+        assert_eq!(history.latest().unwrap().band.width_ns(), 0);
+        history.push(&near(5_000_000));
+        assert_eq!(history.identity(), Identity::Contradicted { exchanges: 1 });
+        assert!(history.band_at(1_500).is_none_or(|band| band.width_ns() > 0));
+    }
+}
