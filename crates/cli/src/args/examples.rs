@@ -21,12 +21,7 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
             "plumb run s.yaml -b kafka.example.com:9092 --fail-if 'p99>20ms' --junit plumb.xml",
         ],
     ),
-    (
-        &["worker"],
-        &[
-            "plumb worker --join 10.0.0.5:7070 --cert-sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 --token-file token",
-        ],
-    ),
+    (&["worker"], &["plumb worker --join 10.0.0.5:7070 --cert-file certificate.pem --token-file token"]),
     (
         &["worker", "manifest"],
         &[
