@@ -26,6 +26,8 @@ static MACHINE: RwLock<()> = RwLock::new(());
 enum Turn {
     Shared(RwLockReadGuard<'static, ()>),
     Alone(RwLockWriteGuard<'static, ()>),
+    /// That of a program of the same test, which runs.
+    Beside,
 }
 
 /// A program that has not been started, in an empty directory of its own.
@@ -33,8 +35,26 @@ enum Turn {
 pub(crate) struct Program {
     command: Command,
     directory: TempDir,
-    alone: bool,
+    wanted: Wanted,
     limit: Duration,
+}
+
+/// The turn that a program waits for.
+#[derive(Debug, Clone, Copy)]
+enum Wanted {
+    Shared,
+    Alone,
+    Beside,
+}
+
+impl Wanted {
+    fn turn(self) -> Turn {
+        match self {
+            Wanted::Shared => Turn::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner)),
+            Wanted::Alone => Turn::Alone(MACHINE.write().unwrap_or_else(PoisonError::into_inner)),
+            Wanted::Beside => Turn::Beside,
+        }
+    }
 }
 
 impl Program {
@@ -43,7 +63,7 @@ impl Program {
         let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
         command.args(arguments).current_dir(directory.path()).env("NO_COLOR", "1");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Program { command, directory, alone: false, limit: LIMIT }
+        Program { command, directory, wanted: Wanted::Shared, limit: LIMIT }
     }
 
     pub(crate) fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
@@ -76,7 +96,13 @@ impl Program {
 
     /// No other program of this process runs beside it.
     pub(crate) fn alone(mut self) -> Self {
-        self.alone = true;
+        self.wanted = Wanted::Alone;
+        self
+    }
+
+    /// It runs beside another program of this test, which runs already and has had its turn.
+    pub(crate) fn beside(mut self) -> Self {
+        self.wanted = Wanted::Beside;
         self
     }
 
@@ -92,10 +118,7 @@ impl Program {
     }
 
     pub(crate) fn start(mut self) -> Running {
-        let turn = match self.alone {
-            false => Turn::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner)),
-            true => Turn::Alone(MACHINE.write().unwrap_or_else(PoisonError::into_inner)),
-        };
+        let turn = self.wanted.turn();
         let mut child = self.command.spawn().unwrap();
         let stdout = Pipe::new(child.stdout.take().unwrap());
         let stderr = Pipe::new(child.stderr.take().unwrap());

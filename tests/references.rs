@@ -41,7 +41,7 @@ const UNITS: [&str; 18] = [
 ];
 
 /// Fractions whose name has no unit: they have none, or that of the figure beside which they stand, which names it.
-const WITHOUT_UNIT: [&str; 29] = [
+const WITHOUT_UNIT: [&str; 30] = [
     // Of the figure that they belong to.
     "a_median",
     "b_median",
@@ -64,6 +64,7 @@ const WITHOUT_UNIT: [&str; 29] = [
     "at",
     "objective",
     "before",
+    "clock_error",
     "after",
     // Without any.
     "effect",

@@ -45,7 +45,7 @@ impl WaitingRun {
     fn worker(&self, name: &str) -> Program {
         Program::new(["worker", "--name", name, "--join", &self.address, "--cert-sha256", &self.certificate])
             .args(["--token-file".as_ref(), self.token_file.as_os_str()])
-            .alone()
+            .beside()
     }
 
     /// Starts the workers, waits for the run's end and theirs.
@@ -173,7 +173,7 @@ fn a_worker_with_another_token_or_certificate_is_told_so_and_the_run_names_who_i
     let join = |certificate: &str, token: &std::path::Path| {
         Program::new(["worker", "--join", &run.address, "--cert-sha256", certificate, "--within", "2s"])
             .args(["--token-file".as_ref(), token.as_os_str()])
-            .alone()
+            .beside()
             .run()
     };
     let refused = join(&run.certificate, &other);
