@@ -129,8 +129,8 @@ fn latencies_between_hosts_whose_clocks_are_a_hundred_seconds_apart_are_those_of
         let document = document(&run.with_workers(workers));
         assert_eq!((counts(&document, "received"), counts(&document, "lost")), (&150.into(), &0.into()));
         let parts = document["steps"][0]["blocks"][0]["workers"].as_array().unwrap();
+        // Of two namespaces of one boot the difference is known exactly, and told as such.
         let error_ns = parts.iter().filter_map(|part| part["clock_error_ns"].as_u64()).max().unwrap();
-        assert!(error_ns > 0, "two clocks are known to a band: {parts:?}");
         let latency = &document["steps"][0]["latency"]["end_to_end"];
         let least_ns = latency["min_ns"].as_u64().unwrap();
         assert!(least_ns + error_ns >= LATE.as_nanos() as u64, "{latency:#} {error_ns}");
@@ -144,12 +144,13 @@ fn latencies_between_hosts_whose_clocks_are_a_hundred_seconds_apart_are_those_of
 fn a_worker_that_is_killed_ends_its_block_and_one_of_its_name_takes_its_place() {
     let sink = SinkBroker::start(SinkOptions::default()).unwrap();
     let load = "blocks: 2\nload: {rate: 200, duration: 6s, warm_up: 0s, producers: 2, size: 100B}\n";
-    let run = start(&scenario(&sink, load), &["--workers", "2"]);
+    let mut run = start(&scenario(&sink, load), &["--workers", "2"]);
     let stays = run.worker("stays").start();
     let mut killed = run.worker("killed").start();
     killed.wait_for("a block", |worker| worker.complained().contains("a block begins").then_some(()));
     std::thread::sleep(Duration::from_millis(1_500));
     killed.signal(Signal::KILL);
+    run.run.wait_for("the loss", |run| run.complained().contains("was lost").then_some(()));
     let again = run.worker("killed").start();
     let document = document(&run.run.wait());
     for worker in [stays, again] {
@@ -169,7 +170,8 @@ fn a_worker_with_another_token_or_certificate_is_told_so_and_the_run_names_who_i
     let run = start(&scenario(&sink, LOAD), &["--workers", "1", "--wait-for-workers", "6s"]);
     let other = run.run.path("other");
     std::fs::write(&other, "0123456789abcdef0123456789abcdef\n").unwrap();
-    std::os::unix::fs::PermissionsExt::set_mode(&mut std::fs::metadata(&other).unwrap().permissions(), 0o600);
+    let own: std::fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&other, own).unwrap();
     let join = |certificate: &str, token: &std::path::Path| {
         Program::new(["worker", "--join", &run.address, "--cert-sha256", certificate, "--within", "2s"])
             .args(["--token-file".as_ref(), token.as_os_str()])
@@ -177,7 +179,7 @@ fn a_worker_with_another_token_or_certificate_is_told_so_and_the_run_names_who_i
             .run()
     };
     let refused = join(&run.certificate, &other);
-    assert_eq!(refused.code(), Some(3), "{}", refused.stderr);
+    assert_eq!(refused.code(), Some(2), "{}", refused.stderr);
     assert!(refused.stderr.contains("token"), "{}", refused.stderr);
     assert!(!refused.stderr.contains("0123456789abcdef"), "{}", refused.stderr);
     let refused = join(&"ab".repeat(32), &run.token_file);
