@@ -23,7 +23,8 @@ pub struct BlockJob {
     /// The step as JSON: its form is that of documents, which describe themselves.
     step: String,
     pub(super) topic: String,
-    pub(super) share: Share,
+    /// Its share as JSON, for the same reason.
+    share: String,
     pub(super) seed: u64,
     /// The end of each partition's log before the block.
     pub(super) starts: Vec<i64>,
@@ -50,7 +51,7 @@ impl BlockJob {
             group: spec.group.to_owned(),
             step: serde_json::to_string(spec.step).unwrap_or_default(),
             topic: spec.topic.to_owned(),
-            share: spec.share,
+            share: serde_json::to_string(&spec.share).unwrap_or_default(),
             seed: spec.seed,
             starts: starts.to_vec(),
             bootstrap: cluster.bootstrap.clone(),
@@ -70,9 +71,21 @@ impl BlockJob {
     /// # Errors
     /// When it is none that this build knows.
     pub(super) fn step(&self) -> Result<StepPlan, LinkLost> {
-        serde_json::from_str(&self.step)
-            .map_err(|error| LinkLost::failed(format!("the step that was sent cannot be read: {error}")))
+        read(&self.step)
     }
+
+    /// The share of the block's messages.
+    ///
+    /// # Errors
+    /// As [`BlockJob::step`].
+    pub(super) fn share(&self) -> Result<Share, LinkLost> {
+        read(&self.share)
+    }
+}
+
+fn read<T: DeserializeOwned>(text: &str) -> Result<T, LinkLost> {
+    serde_json::from_str(text)
+        .map_err(|error| LinkLost::failed(format!("the block that was sent cannot be read: {error}")))
 }
 
 /// The block's word to a worker: the whole state at each time. Times are of the worker's clock.

@@ -177,7 +177,7 @@ fn run_part(
         step: &step,
         topic: &job.topic,
         partitions: job.starts.len(),
-        share: job.share,
+        share: job.share()?,
         seed: job.seed,
         spin_ns: settings.spin_ns,
     };
