@@ -157,7 +157,7 @@ fn a_worker_that_is_killed_ends_its_block_and_one_of_its_name_takes_its_place() 
         let worker = worker.wait();
         assert_eq!(worker.code(), Some(0), "{}", worker.stderr);
     }
-    assert_eq!(document["run"]["state"]["state"], "complete", "{:#}", document["run"]);
+    assert_eq!(document["run"]["state"]["kind"], "complete", "{:#}", document["run"]);
     assert_eq!(document["run"]["resumed"].as_array().map(Vec::len), Some(1), "{:#}", document["run"]);
     let blocks = document["steps"][0]["blocks"].as_array().unwrap();
     assert_eq!(blocks.len(), 2);
