@@ -100,8 +100,7 @@ proptest! {
             let _closed = plain.write_all(&bytes).and_then(|()| plain.shutdown(std::net::Shutdown::Write));
             let _rest = plain.read_to_end(&mut Vec::new());
             let mut within_tls = Stranger::at(door);
-            within_tls.say(&bytes);
-            within_tls.end();
+            within_tls.say_last(&bytes);
             within_tls.hear_all();
         });
     }
@@ -116,8 +115,7 @@ proptest! {
                 "cpus": 1, "facts": null,
             });
             worker.greet(&greeting(door, &json!({ "frames": hello })));
-            worker.say(&bytes);
-            worker.end();
+            worker.say_last(&bytes);
             worker.hear_all();
         });
     }

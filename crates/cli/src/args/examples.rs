@@ -24,9 +24,7 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
     (&["worker"], &["plumb worker --join 10.0.0.5:7070 --cert-file certificate.pem --token-file token"]),
     (
         &["worker", "manifest"],
-        &[
-            "plumb worker manifest s.yaml --image registry.example.com/plumb:0.1 --workers 4 --cpus 8 --results plumb-results",
-        ],
+        &["plumb worker manifest s.yaml --image registry.example.com/plumb:0.1 --workers 4"],
     ),
     (&["worker", "secrets"], &["plumb worker secrets --out plumb-link"]),
     (

@@ -221,9 +221,10 @@ fn a_scenario_comes_out_of_its_config_map_as_it_went_in() {
     for text in texts {
         let manifest = Manifest { scenario: text.to_owned(), ..manifest() };
         let document = manifest.render();
-        let document = document.split("\n---\n").nth(1).unwrap();
+        // The line's end before the mark is the document's.
+        let document = format!("{}\n", document.split("\n---\n").nth(1).unwrap());
         let object: Value =
-            serde_saphyr::from_str(document).unwrap_or_else(|error| panic!("{text:?} {error}"));
+            serde_saphyr::from_str(&document).unwrap_or_else(|error| panic!("{text:?} {error}"));
         assert_eq!(object["data"]["scenario.yaml"], text, "{document}");
     }
 }

@@ -144,6 +144,9 @@ fn who_says_nothing_or_never_ends_a_frame_is_closed_in_time_and_keeps_nobody_out
     let begun = Instant::now();
     let mut silent = TcpStream::connect(door.gathering.address()).unwrap();
     silent.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut torn = Stranger::at(&door);
+    torn.say_last(&frame(0, &[b' '; 1_000])[..500]);
+    assert_eq!(torn.hear_all(), b"");
     let mut slow = Stranger::at(&door);
     slow.say(&frame(0, &[b' '; 1_000])[..500]);
     let mut huge = Stranger::at(&door);
@@ -153,5 +156,5 @@ fn who_says_nothing_or_never_ends_a_frame_is_closed_in_time_and_keeps_nobody_out
     assert_eq!(slow.hear_all(), b"");
     assert_eq!(silent.read(&mut [0; 1]).unwrap(), 0);
     assert!(begun.elapsed() >= Duration::from_secs(1), "they have some time");
-    assert_eq!(door.gathering.seen().strangers, 3);
+    assert_eq!(door.gathering.seen().strangers, 4);
 }

@@ -37,8 +37,9 @@ impl Stranger {
         let _closed = self.0.write_all(bytes).and_then(|()| self.0.flush());
     }
 
-    /// Says that nothing more comes.
-    pub(crate) fn end(&mut self) {
+    /// Says something, and that nothing more comes.
+    pub(crate) fn say_last(&mut self, bytes: &[u8]) {
+        self.say(bytes);
         self.0.conn.send_close_notify();
         self.say(&[]);
     }
