@@ -137,12 +137,18 @@ struct Seen {
     width_in_the_middle: f64,
     /// Distance of the estimate at the end from the truth, over the least round trip.
     error: f64,
-    /// Too little is known of the time since.
-    stepped: bool,
+    /// The band at the end is wider than promised; of a trace with a step too little is known of the time since.
+    too_wide: bool,
 }
 
 /// The width of a band over the least round trip after ten seconds (ours).
 const WIDTH_MAX: f64 = 1.5;
+
+/// What is allowed for wander beyond that of ten seconds: at each end of the band twice, for the bounds and for the line.
+fn wander_ns(duration_ns: f64) -> f64 {
+    let allowed_ns = |span_ns: f64| 4.0 * ClockModel::default().off_line_ns(span_ns as i64);
+    allowed_ns(duration_ns) - allowed_ns(10e9)
+}
 
 /// Every claim about a made-up trace holds, and its figures.
 fn check(seed: u64, duration_ns: f64) -> Seen {
@@ -180,11 +186,12 @@ fn check(seed: u64, duration_ns: f64) -> Seen {
     let least = offset.least_round_trip_ns().unwrap() as f64;
     let (width, error) = band(end_ns).unwrap();
     let middle = band(((begin_ns + last_ns) / 2 - BEGIN_NS) as f64).unwrap().0;
+    let too_wide = trace.step.is_none() && width > WIDTH_MAX * least + wander_ns(duration_ns);
     Seen {
         width_at_end: width / least,
         width_in_the_middle: middle / least,
         error: error.abs() / least,
-        stepped: trace.step.is_some(),
+        too_wide,
     }
 }
 
@@ -192,7 +199,7 @@ fn check(seed: u64, duration_ns: f64) -> Seen {
 /// how wide it is.
 fn check_all(traces: std::ops::Range<u64>, duration_ns: f64) {
     let seen: Vec<Seen> = traces.map(|seed| check(seed, duration_ns)).collect();
-    let wide = seen.iter().filter(|seen| !seen.stepped && seen.width_at_end > WIDTH_MAX).count();
+    let wide = seen.iter().filter(|seen| seen.too_wide).count();
     assert_eq!(wide, 0, "traces of {} whose band is too wide", seen.len());
     let print = |what: &str, of: fn(&Seen) -> f64| {
         let mut values: Vec<f64> = seen.iter().map(of).collect();
@@ -207,12 +214,6 @@ fn check_all(traces: std::ops::Range<u64>, duration_ns: f64) {
 }
 
 #[test]
-fn the_truth_is_inside_the_narrow_band_of_two_hundred_made_up_traces() {
-    check_all(0..200, 10e9);
-}
-
-#[test]
-#[ignore = "slow: make simulations"]
 fn the_truth_is_inside_the_narrow_band_of_a_thousand_made_up_traces() {
     check_all(0..1_000, 10e9);
 }
