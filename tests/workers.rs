@@ -190,3 +190,17 @@ fn a_worker_with_another_token_or_certificate_is_told_so_and_the_run_names_who_i
     assert!(ended.stderr.contains("worker"), "{}", ended.stderr);
     assert!(!ended.path("run").exists());
 }
+
+/// Whoever runs the load could else have any file of a worker's host sent to a topic.
+#[test]
+fn a_run_cannot_have_a_worker_send_files_of_its_host() {
+    let sink = SinkBroker::start(SinkOptions::default()).unwrap();
+    let load = "load: {rate: 10, count: 10, payload: {file: s.yaml}}\n";
+    let run = start(&scenario(&sink, load), &["--workers", "1"]);
+    let worker = run.worker("one").start();
+    let ended = run.run.wait();
+    assert_eq!(ended.code(), Some(2), "{}", ended.stderr);
+    let word = "a file of its host";
+    assert!(ended.stderr.contains(word) && ended.stderr.contains("hint: "), "{}", ended.stderr);
+    assert!(worker.wait().stderr.contains(word));
+}

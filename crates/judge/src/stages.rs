@@ -52,13 +52,16 @@ impl Banded {
 }
 
 /// Divides the mean end-to-end time of a step; `same_clock`: whether all brokers are on the generating host. Empty when
-/// nothing was received.
+/// nothing was received, and where the end-to-end time lies between clocks that are known to a band: stages are differences of it.
 pub fn stages(step: &StepResult, same_clock: Option<bool>) -> Vec<Stage> {
     let latency = &step.latency;
     let (Some(whole), Some(service)) = (latency.end_to_end.mean_ns, latency.end_to_end_service.mean_ns)
     else {
         return Vec::new();
     };
+    if latency.end_to_end.clock_error_ns.is_some_and(|error_ns| error_ns > 0) {
+        return Vec::new();
+    }
     let path = Path::of(step, service, same_clock);
     let mut stages = vec![known(
         StageName::Slip,

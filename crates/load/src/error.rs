@@ -120,6 +120,12 @@ pub enum LoadError {
         /// What was asked for.
         what: String,
     },
+    /// Usage: a run asks of a worker what could read its host's files or run their code.
+    #[error("a run may not have a worker {what}")]
+    NotOfWorker {
+        /// What was asked for.
+        what: String,
+    },
     /// A worker cannot do its part of the block.
     #[error("worker {worker}: {reason}")]
     Worker {
@@ -183,7 +189,7 @@ impl HasFault for LoadError {
             | LoadError::Properties { .. }
             | LoadError::PayloadFile { .. }
             | LoadError::TooLargeForProducer { .. } => Fault::User,
-            LoadError::OneProcess { .. } => Fault::User,
+            LoadError::OneProcess { .. } | LoadError::NotOfWorker { .. } => Fault::User,
             LoadError::Worker { fault, .. } => *fault,
             LoadError::Thread { .. }
             | LoadError::WorkerLost { .. }
@@ -249,6 +255,9 @@ impl HasFault for LoadError {
                 "load.payload.file names the file whose bytes the messages carry"
             }
             LoadError::Refused { reason, .. } => return refusal_hint(reason).map(Cow::from),
+            LoadError::NotOfWorker { .. } => {
+                "leave it out of the scenario; properties that a worker needs stand in a file of its own (plumb worker --config)"
+            }
             LoadError::OneProcess { .. } => "leave --workers out: one process reads it",
             LoadError::Worker { hint, .. } => return hint.clone().map(Cow::from),
             LoadError::WorkerLost { .. } => {

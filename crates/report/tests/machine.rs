@@ -38,12 +38,12 @@ fn csv_has_units_in_its_names_quotes_where_needed_and_empty_cells_for_what_is_ab
          end_to_end_p99_low_ns,end_to_end_p99_high_ns"
     );
     let empty = |n: usize| ",".repeat(n);
-    let absent_distribution = format!("0{}0,0", empty(13));
+    let absent_distribution = format!("0{}0,0,", empty(13));
     assert_eq!(
         lines[1],
         format!(
             "5d1c0b7fa9e3428e,invalid,\"linger \"\"0\"\", fetch 10 ms\",100,,1024,0,3,3,2,0,1,2,0,,0,0,,,,,,\
-             2,9090000,10000000.3{}10910000,0,0,{absent_distribution},{absent_distribution},\
+             2,9090000,10000000.3{}10910000,0,0,,{absent_distribution},{absent_distribution},\
              {absent_distribution},{absent_distribution}{}",
             empty(10),
             empty(41)

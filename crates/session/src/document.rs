@@ -170,7 +170,7 @@ impl Record {
     /// The cluster, as it describes itself. Of a run that goes on, what was said at its start stays.
     pub(super) fn describe(&mut self, target: &Target) {
         let goes_on = !self.document.run.resumed.is_empty();
-        let local = brokers_here(target);
+        let local = self.beside_clients(target);
         self.same_clock = local.as_ref().map(|local| local.iter().all(|local| *local));
         if goes_on {
             return;
@@ -182,7 +182,14 @@ impl Record {
 
     /// The brokers that a step has to itself, as they describe themselves.
     pub(super) fn describe_own(&mut self, index: usize, target: &Target) {
-        self.document.steps[index].cluster = Some(cluster_facts(target, brokers_here(target).as_deref()));
+        let local = self.beside_clients(target);
+        self.document.steps[index].cluster = Some(cluster_facts(target, local.as_deref()));
+    }
+
+    /// True for each broker on the host that generates the load; none when that cannot be told, as where workers on other hosts do.
+    fn beside_clients(&self, target: &Target) -> Option<Vec<bool>> {
+        let elsewhere = self.document.environment.workers.iter().any(|worker| !worker.one_clock);
+        if elsewhere { None } else { brokers_here(target) }
     }
 
     pub(super) fn instrument(&mut self, calibration: &Calibration) {

@@ -51,6 +51,10 @@ pub struct Finished {
     pub(crate) lost: Option<Lost>,
 }
 
+/// Losses of workers in a row, without a block that came to its end, after which a run does not go on by itself (ours: more are no
+/// accident, and each costs the cluster a block's load).
+const LOSSES_IN_A_ROW: u32 = 4;
+
 /// A worker that was lost in a run, and the surroundings in which it may come back.
 #[derive(Debug)]
 pub(crate) struct Lost {
@@ -122,9 +126,20 @@ pub fn run_with_workers(
 }
 
 /// Goes on with a run that lost a worker, each time that it comes back in time: the block in which it was lost is measured anew.
+/// Losses without a block between them are no chance: after some the run is left as it is, to be resumed.
 pub(crate) fn after_losses(mut finished: Finished, options: &WorkersOptions) -> Result<Finished> {
+    let (mut losses, mut blocks) = (0, None);
     while let Some(Lost { worker, workers, context }) = finished.lost.take() {
         context.note(&format!("warning: worker {} was lost: {}", worker.name, worker.reason));
+        let measured = finished.document.steps.iter().map(|step| step.blocks.len()).sum::<usize>();
+        losses = if blocks == Some(measured) { losses + 1 } else { 1 };
+        blocks = Some(measured);
+        if losses >= LOSSES_IN_A_ROW {
+            context.note(&format!(
+                "warning: {losses} workers were lost one after another and no block came to its end: the run stops here"
+            ));
+            return Ok(finished);
+        }
         if let Err(error) = workers.take_back(&worker, &context) {
             context.note(&format!("warning: {}", chain(&error).join(": ")));
             return Ok(finished);

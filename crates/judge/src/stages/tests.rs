@@ -33,6 +33,15 @@ fn the_known_stages_and_the_rest_add_up_to_the_whole() {
 }
 
 #[test]
+fn a_time_between_clocks_that_are_known_to_a_band_has_no_stages() {
+    let mut step = step();
+    step.latency.end_to_end.clock_error_ns = Some(0);
+    assert!(!stages(&step, Some(true)).is_empty(), "two clocks whose difference is known exactly");
+    step.latency.end_to_end.clock_error_ns = Some(50_000);
+    assert_eq!(stages(&step, Some(true)), []);
+}
+
+#[test]
 fn what_the_sources_cannot_tell_is_absent_and_bounded_by_the_round_trip() {
     let mut step = step();
     step.effective.replication = Some(3);

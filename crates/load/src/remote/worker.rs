@@ -13,7 +13,7 @@ use crate::observation::{Measure, Origin, SecondPart};
 use crate::produce::Outstanding;
 use crate::seconds::Parcel;
 use crate::shared::Shared;
-use plumb_model::plan::Properties;
+use plumb_model::plan::{Payload, Properties, StepPlan};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -155,6 +155,25 @@ struct Channel<'c> {
     told: &'c mut dyn FnMut(WorkerTold),
 }
 
+/// Client properties that load a library of the host into the process.
+const LOADS_LIBRARY: [&str; 3] = ["plugin.library.paths", "ssl.engine.location", "ssl.providers"];
+
+/// Whoever has the run's key must not thereby have this host: what a run sends names no program code and no content of a file here. What the
+/// worker's own properties say is its own matter.
+fn refuse_host(security: &Properties, step: &StepPlan) -> Result<(), LoadError> {
+    if let Payload::File(file) = &step.load.payload {
+        return Err(LoadError::NotOfWorker {
+            what: format!("send the content of {file}, a file of its host"),
+        });
+    }
+    let sent = [security, &step.producer, &step.consumer];
+    let loading = LOADS_LIBRARY.iter().find(|name| sent.iter().any(|sent| sent.contains_key(**name)));
+    match loading {
+        Some(name) => Err(LoadError::NotOfWorker { what: format!("load a library ({name})") }),
+        None => Ok(()),
+    }
+}
+
 fn run_part(
     job: &BlockJob,
     cluster: &Cluster,
@@ -162,6 +181,7 @@ fn run_part(
     channel: &mut Channel<'_>,
 ) -> Result<(), PartError> {
     let step = job.step()?;
+    refuse_host(&job.security, &step)?;
     let load = effective_load(&step.load);
     let Some(segment) = job.segments.get(job.place) else {
         return Err(LinkLost::failed("the block has no part for this worker").into());
@@ -404,5 +424,30 @@ struct Key {
 impl Key {
     fn of(part: &SecondPart) -> Self {
         Key { second: part.second, warm_up: part.warm_up, measure: part.measure, origin: part.origin }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::sample::step;
+
+    #[test]
+    fn what_reads_a_file_of_the_host_or_loads_code_of_it_is_refused_wherever_a_run_says_it() {
+        let none = Properties::new();
+        refuse_host(&none, &step()).unwrap();
+        let mut of_file = step();
+        of_file.load.payload = Payload::File("/etc/shadow".to_owned());
+        let refused = refuse_host(&none, &of_file).unwrap_err().to_string();
+        assert!(refused.contains("/etc/shadow"), "{refused}");
+        for name in LOADS_LIBRARY {
+            let properties = Properties::from([(name.to_owned(), "x".to_owned())]);
+            let (mut producer, mut consumer) = (step(), step());
+            (producer.producer, consumer.consumer) = (properties.clone(), properties.clone());
+            for (security, step) in [(&properties, &step()), (&none, &producer), (&none, &consumer)] {
+                let refused = refuse_host(security, step).unwrap_err().to_string();
+                assert!(refused.contains(name), "{refused}");
+            }
+        }
     }
 }

@@ -54,6 +54,62 @@ fn a_message_larger_than_its_carrier_takes_comes_in_pieces_and_is_whole_again() 
     assert!(reader.receive::<FromWorker>(&pipe, Duration::ZERO).unwrap().is_none());
 }
 
+/// The binary form writes no type, so that what needs one to be read must not be in it: times and sizes of plans are such.
+#[test]
+fn a_block_is_read_as_it_was_sent_whatever_its_share() {
+    let step = crate::wire::sample::step();
+    for share in [Share::Count(7), Share::Time(plumb_model::units::Nanos(5))] {
+        let job = BlockJob {
+            run: 1,
+            group: "group".to_owned(),
+            step: serde_json::to_string(&step).unwrap(),
+            topic: "topic".to_owned(),
+            share: serde_json::to_string(&share).unwrap(),
+            seed: 2,
+            starts: vec![3, 4],
+            bootstrap: "a:1".to_owned(),
+            security: [("sasl.password".to_owned(), "canary".to_owned())].into(),
+            segments: Segment::split(3, 2, 2),
+            place: 1,
+        };
+        assert!(!format!("{job:?}").contains("canary"));
+        let pipe = Pipe::of(1 << 20, []);
+        send(&pipe, &ToWorker::Block(Box::new(job.clone()))).unwrap();
+        let read: ToWorker = Reader::default().receive(&pipe, Duration::ZERO).unwrap().unwrap();
+        let ToWorker::Block(read) = read else { panic!("{read:?}") };
+        assert_eq!(read.step().unwrap(), step);
+        assert_eq!(format!("{:?}", read.share().unwrap()), format!("{share:?}"));
+        assert_eq!(
+            (&read.security, &read.segments, &read.starts),
+            (&job.security, &job.segments, &job.starts)
+        );
+    }
+}
+
+#[test]
+fn what_a_worker_says_is_read_as_it_was_said() {
+    let progress = Progress {
+        probes_acknowledged: vec![true, false],
+        positions: vec![-1, 9],
+        trouble: Some("a".to_owned()),
+        probe_error: Some(RefusedProbe { code: "b".to_owned(), text: "c".to_owned() }),
+        armed_for_ns: Some(u64::MAX),
+        ..Progress::default()
+    };
+    let failure = Failure::of(&LoadError::OneProcess { what: "it".to_owned() });
+    let pipe = Pipe::of(1 << 20, []);
+    send(&pipe, &FromWorker::Progress(progress.clone())).unwrap();
+    send(&pipe, &FromWorker::Failed(failure)).unwrap();
+    let mut reader = Reader::default();
+    let read: FromWorker = reader.receive(&pipe, Duration::ZERO).unwrap().unwrap();
+    assert!(matches!(read, FromWorker::Progress(read) if read == progress));
+    let read: FromWorker = reader.receive(&pipe, Duration::ZERO).unwrap().unwrap();
+    let FromWorker::Failed(failure) = read else { panic!("{read:?}") };
+    let error = failure.of_worker("one");
+    assert_eq!(error.fault(), Fault::User);
+    assert!(error.to_string().starts_with("worker one: it cannot be measured"), "{error}");
+}
+
 #[test]
 fn a_message_whose_rest_is_late_is_none_yet() {
     let pipe = Pipe::of(64, []);
