@@ -52,8 +52,7 @@ struct Metric {
 impl Metric {
     /// The most by which it may be off in a block, because it lies between workers' clocks whose difference is known to a band.
     fn error(&self, block: &BlockResult) -> f64 {
-        let error_ns = block.end_to_end.clock_error_ns.filter(|_| self.name.starts_with("end_to_end."));
-        error_ns.map_or(0.0, |ns| ns as f64)
+        if self.name.starts_with("end_to_end.") { block.end_to_end.clock_error() } else { 0.0 }
     }
 }
 
@@ -110,6 +109,19 @@ impl FamilyLevel {
     }
 }
 
+/// A ratio and its p, with every latency as low or as high as the clocks allow.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Extreme {
+    pub(crate) ratio: f64,
+    pub(crate) p: f64,
+}
+
+/// The p of a ratio other than 1 that holds for all that lies between two extremes: 1 where a ratio of 1 does.
+pub(crate) fn p_between(lowest: Extreme, highest: Extreme) -> f64 {
+    let on_one_side = (lowest.ratio - 1.0) * (highest.ratio - 1.0) > 0.0;
+    if on_one_side { lowest.p.max(highest.p) } else { 1.0 }
+}
+
 /// Two setups of equal load, the reference first.
 struct SetupPair<'s, 'a> {
     a: &'s Setup<'a>,
@@ -161,11 +173,10 @@ impl SetupPair<'_, '_> {
             Some((lowest, highest)) => PairedRatio {
                 low: lowest.low,
                 high: highest.high,
-                p: if (lowest.ratio - 1.0) * (highest.ratio - 1.0) > 0.0 {
-                    lowest.p.max(highest.p)
-                } else {
-                    1.0
-                },
+                p: p_between(
+                    Extreme { ratio: lowest.ratio, p: lowest.p },
+                    Extreme { ratio: highest.ratio, p: highest.p },
+                ),
                 ..middle
             },
         })

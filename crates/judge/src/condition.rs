@@ -116,7 +116,7 @@ fn latency_figure(
     let value = value.ok_or_else(|| why_absent(distribution, figure))?;
     let interval: Option<Interval> = interval;
     let interval = interval.map(|it| format!(" ({})", time_interval(it.low, it.high))).unwrap_or_default();
-    let error = distribution.clock_error_ns.map_or(0.0, |ns| ns as f64);
+    let error = distribution.clock_error();
     Ok(Seen { value, shown: time(value) + &interval, error })
 }
 

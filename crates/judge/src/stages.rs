@@ -59,7 +59,7 @@ pub fn stages(step: &StepResult, same_clock: Option<bool>) -> Vec<Stage> {
     else {
         return Vec::new();
     };
-    if latency.end_to_end.clock_error_ns.is_some_and(|error_ns| error_ns > 0) {
+    if latency.end_to_end.clock_error() > 0.0 {
         return Vec::new();
     }
     let path = Path::of(step, service, same_clock);

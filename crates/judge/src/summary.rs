@@ -184,9 +184,8 @@ fn latency(setup: &Setup) -> Option<String> {
     let p99 = distribution
         .p99_ns
         .map(|p99| format!(", p99 {}{}", time(p99 as f64), interval(distribution.p99_interval)));
-    // As a rule it is none: the clock of one process.
-    let clock = distribution.clock_error_ns.filter(|error_ns| *error_ns > 0);
-    let clock = clock.map(|error_ns| format!(", each ±{} by the workers' clocks", time(error_ns as f64)));
+    let error_ns = distribution.clock_error();
+    let clock = (error_ns > 0.0).then(|| format!(", each ±{} by the workers' clocks", time(error_ns)));
     Some(mean + &p99.unwrap_or_default() + &clock.unwrap_or_default())
 }
 

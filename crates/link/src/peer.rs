@@ -126,9 +126,7 @@ impl Peer {
         self.close(goodbye);
         self.0.shared.await_end(CLOSING_MAX);
     }
-}
 
-impl Peer {
     /// Waits until the link is no more, or the time is over.
     pub fn await_end(&self, time: Duration) {
         self.0.shared.await_end(time);

@@ -79,6 +79,17 @@ fn harmless(worst: impl FnOnce(&Door)) {
     assert!(good.broken().is_none());
 }
 
+/// Somebody who knows the token and was let in.
+fn welcomed(door: &Door) -> Stranger {
+    let mut worker = Stranger::at(door);
+    let hello = json!({
+        "build": "one build", "host": "there", "boot": null, "namespace_offset_ns": null, "claim": null,
+        "cpus": 1, "facts": null,
+    });
+    worker.greet(&greeting(door, &json!({ "frames": hello })));
+    worker
+}
+
 /// Bytes as somebody may say them: made up, or frames of which some claim more than there is.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let claims = (any::<u32>(), any::<u8>(), vec(any::<u8>(), 0..300));
@@ -110,12 +121,7 @@ proptest! {
     #[test]
     fn whatever_a_worker_says_after_it_was_welcomed_does_no_harm(bytes in bytes()) {
         harmless(|door| {
-            let mut worker = Stranger::at(door);
-            let hello = json!({
-                "build": "one build", "host": "there", "boot": null, "namespace_offset_ns": null, "claim": null,
-                "cpus": 1, "facts": null,
-            });
-            worker.greet(&greeting(door, &json!({ "frames": hello })));
+            let mut worker = welcomed(door);
             worker.say_last(&bytes);
             worker.hear_all();
         });
@@ -125,12 +131,7 @@ proptest! {
 #[test]
 fn a_worker_that_sends_a_frame_of_four_gigabytes_is_closed_at_its_length() {
     harmless(|door| {
-        let mut worker = Stranger::at(door);
-        let hello = json!({
-            "build": "one build", "host": "there", "boot": null, "namespace_offset_ns": null, "claim": null,
-            "cpus": 1, "facts": null,
-        });
-        worker.greet(&greeting(door, &json!({ "frames": hello })));
+        let mut worker = welcomed(door);
         worker.say(&u32::MAX.to_le_bytes());
         worker.hear_all();
     });

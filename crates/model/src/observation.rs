@@ -72,6 +72,14 @@ pub struct Distribution {
     pub curve: Vec<(f64, u64)>,
 }
 
+impl Distribution {
+    /// The most by which its figures may be off by the clocks of workers, in nanoseconds; 0 where there is one clock, or a difference that is
+    /// known exactly.
+    pub fn clock_error(&self) -> f64 {
+        self.clock_error_ns.unwrap_or(0) as f64
+    }
+}
+
 /// The four latencies of a step. Latency counts from the intended send time, service time from the actual one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latencies {

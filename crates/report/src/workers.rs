@@ -53,10 +53,10 @@ fn row(steps: &[StepResult], worker: &WorkerFacts) -> Row {
 
 /// How far off the figures of a setup may be by the clocks of its workers, as a sentence.
 pub(crate) fn clock_note(setup: usize, latency: &Distribution) -> Option<String> {
-    let error_ns = latency.clock_error_ns?;
-    Some(format!(
+    let error_ns = latency.clock_error();
+    (error_ns > 0.0).then(|| format!(
         "clocks of the workers of #{setup}: known to {} ms; each of its figures may be off by as much, besides its interval",
-        plus_minus(error_ns as f64 / 1e6)
+        plus_minus(error_ns / 1e6)
     ))
 }
 

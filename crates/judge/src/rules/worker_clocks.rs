@@ -32,7 +32,7 @@ const ERROR_SHARE_MAX: f64 = 0.10;
 
 fn worker_clocks(setup: &Setup) -> Option<Finding> {
     let latency = &setup.result.latency.end_to_end;
-    let error_ns = latency.clock_error_ns? as f64;
+    let error_ns = latency.clock_error();
     let typical_ns = latency.p50_ns.map(|ns| ns as f64).or(latency.mean_ns)?;
     let share = error_ns / typical_ns;
     if share <= ERROR_SHARE_MAX {

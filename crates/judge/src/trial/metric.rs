@@ -166,7 +166,7 @@ impl Metric {
     /// The most by which its value in a block may be off, because it lies between clocks whose difference is known to a band.
     pub(crate) fn error(&self, block: &BlockResult) -> f64 {
         match self.of {
-            Source::EndToEnd(_) => block.end_to_end.clock_error_ns.map_or(0.0, |ns| ns as f64),
+            Source::EndToEnd(_) => block.end_to_end.clock_error(),
             Source::Acknowledge(_) | Source::Block(_) => 0.0,
         }
     }
