@@ -140,6 +140,47 @@ fn latencies_between_hosts_whose_clocks_are_a_hundred_seconds_apart_are_those_of
     }
 }
 
+/// The same of a host that says it is another one: then the difference follows from the exchanges alone, and is known to a band.
+#[test]
+fn between_hosts_of_two_boots_a_latency_is_that_of_the_path_within_the_error_that_is_told() {
+    const LATE_NS: u64 = 200_000_000;
+    let sink = SinkBroker::start(SinkOptions::default()).unwrap();
+    Broker::at(&sink.bootstrap()).create_topic("late", 1, &[]);
+    sink.control().delay_visibility("late", Delay::Constant(Duration::from_nanos(LATE_NS)));
+    let load =
+        "driver: wire\ntopic: {name: late}\nload: {rate: 100, count: 150, warm_up: 200ms, size: 100B}\n";
+    for seconds in ["100", "-100"] {
+        let Some(shifted) = shifted(seconds) else { return };
+        let mut run = start(&scenario(&sink, load), &["--workers", "2"]);
+        let boot = run.run.path("boot_id");
+        std::fs::write(&boot, "01234567-89ab-cdef-0123-456789abcdef\n").unwrap();
+        let other_boot = "mount --bind \"$0\" /proc/sys/kernel/random/boot_id && exec \"$@\"";
+        let boot = boot.to_string_lossy().into_owned();
+        let wrapper = [&shifted[..], &["unshare", "--mount", "sh", "-c", other_boot, &boot]].concat();
+        let far = run.worker("far").under(&wrapper).start();
+        let near = run.worker("near").start();
+        run.run.wait_for("the run's begin", |run| run.complained().contains("block").then_some(()));
+        let document = document(&run.run.wait());
+        for worker in [far, near] {
+            assert_eq!(worker.wait().code(), Some(0));
+        }
+        assert_eq!((counts(&document, "received"), counts(&document, "lost")), (&150.into(), &0.into()));
+        assert_eq!(document["environment"]["workers"][0]["one_clock"], false);
+        let step = &document["steps"][0];
+        let latency = &step["latency"]["end_to_end"];
+        let figure = |name: &str| latency[name].as_u64().unwrap();
+        let error_ns = figure("clock_error_ns");
+        assert!(error_ns > 0 && error_ns < LATE_NS / 2, "{latency:#}");
+        assert!(figure("min_ns") + error_ns >= LATE_NS, "{latency:#}");
+        assert!(latency["p50_ns"].as_u64().is_none_or(|ns| ns < 50_000_000_000), "{latency:#}");
+        assert_eq!(latency["samples"], 150);
+        // Stages would be differences of a time that is known to a band.
+        assert_eq!(step["stages"].as_array().map(Vec::len), Some(0));
+        let summary = document["summary"].to_string();
+        assert!(summary.contains("by the workers' clocks"), "{summary}");
+    }
+}
+
 #[test]
 fn a_worker_that_is_killed_ends_its_block_and_one_of_its_name_takes_its_place() {
     let sink = SinkBroker::start(SinkOptions::default()).unwrap();
