@@ -14,6 +14,7 @@
 
 mod explore;
 mod importance;
+mod law;
 mod model;
 mod noise;
 mod presets;
@@ -23,6 +24,7 @@ mod race;
 mod simulated;
 
 pub use importance::importance;
+pub use law::Part;
 
 use plumb_model::best::{BestEnding, BestPurpose};
 use plumb_stats::random::Random;
@@ -34,7 +36,10 @@ pub const PLACES_MOST: usize = 17;
 pub const EXPLORING_LEAST: usize = 20;
 
 /// Share of the budget after which the race begins; the race has the rest.
-const RACE_FROM: f64 = 0.65;
+const RACE_FROM: f64 = 0.75;
+
+/// Blocks that a race after exploring has at least: two rounds of three candidates and the settings that there are.
+const RACE_LEAST: usize = 8;
 
 /// The goal is aimed at with so much room: the best point lies on the limit, so half of what just meets it would fail its proof.
 const GOAL_ROOM: f64 = 1.13;
@@ -101,7 +106,7 @@ impl BestPlan {
     fn race_from(&self) -> usize {
         match self.budget < EXPLORING_LEAST {
             true => self.budget - self.race_blocks(),
-            false => (RACE_FROM * self.budget as f64).round() as usize,
+            false => (RACE_FROM * self.budget as f64).round().min((self.budget - RACE_LEAST) as f64) as usize,
         }
     }
 
@@ -109,7 +114,7 @@ impl BestPlan {
     fn race_blocks(&self) -> usize {
         match self.budget < EXPLORING_LEAST {
             true => (self.budget / 2).max(race::BLOCKS_LEAST).min(self.budget),
-            false => self.budget - (RACE_FROM * self.budget as f64).round() as usize,
+            false => self.budget - self.race_from(),
         }
     }
 }
@@ -122,6 +127,17 @@ pub trait Physics {
     /// Further inputs of the model, scaled to about 0 to 1: what settings together make, such as the logarithm of messages a
     /// batch. As many for every point.
     fn inputs(&self, point: &Point) -> Vec<f64>;
+
+    /// What the objective is about the sum of, beside a constant. As many of the same kinds for every point; none where no law is
+    /// known.
+    fn objective(&self, _: &Point) -> Vec<Part> {
+        Vec::new()
+    }
+
+    /// The same of the goal's ratio.
+    fn goal(&self, _: &Point) -> Vec<Part> {
+        Vec::new()
+    }
 }
 
 /// The result of a block.

@@ -18,6 +18,11 @@ const CANDIDATES: usize = 800;
 const FROM_BEST: f64 = 0.7;
 const BEST: usize = 4;
 
+/// The most promising of the candidates are changed along one dimension after the other as long as that promises more, in so many
+/// sweeps over all dimensions at most.
+const CLIMBS: usize = 2;
+const SWEEPS_MOST: usize = 2;
+
 /// A candidate differs from what it comes from in up to the first so many dimensions, or for a share of them in up to the second:
 /// these tell of many settings at once. A share of the changes go back to the settings that there are.
 const CHANGES_MOST: (usize, usize) = (5, 14);
@@ -28,10 +33,16 @@ const CHANGES_BACK: f64 = 0.2;
 const NEAR: f64 = 0.25;
 
 /// Settings meet the goal as far as the model goes, where they do so with this probability.
-pub(super) const GOAL_LIKELY: f64 = 0.6;
+const GOAL_LIKELY: f64 = 0.6;
+
+/// What goes into the race without having been run meets it with this probability.
+const PICK_GOAL_LIKELY: f64 = 0.75;
 
 /// The part of the random choices; each block has one of its own.
 const CANDIDATE: u64 = 2 << 32;
+
+/// The part of the random choices of what goes into the race without having been run.
+const PICK: u64 = 5 << 32;
 
 /// The next candidate; `None` from the race on.
 pub(super) fn step(state: &State) -> Option<Next> {
@@ -77,23 +88,68 @@ fn promising(state: &State) -> Option<Candidate> {
     let seen = Seen::new(state, &model);
     let best = seen.best_level();
     let mut random = state.random(CANDIDATE + state.tries.len() as u64);
-    let mut found: Option<Candidate> = None;
-    for _ in 0..CANDIDATES {
-        let point = seen.variation(state, &mut random);
-        if seen.points.contains(&&point) || !state.may_try(&point) {
-            continue;
-        }
-        let meets = model.meets_goal(&point);
-        let promise = match best {
-            Some(best) => improvement(best + (1.0 - NO_GAIN).ln(), &model, &point) * meets,
+    let promise = |point: &Point| {
+        let meets = model.meets_goal(point);
+        match best {
+            Some(best) => improvement(best + (1.0 - NO_GAIN).ln(), &model, point) * meets,
             // As long as nothing meets the goal, what may do so is all that counts.
             None => meets,
-        };
-        if found.as_ref().is_none_or(|found| promise > found.promise) {
-            found = Some(Candidate { point, promise });
+        }
+    };
+    let may = |point: &Point| !seen.points.contains(&point) && state.may_try(point);
+    let mut found: Vec<Candidate> = Vec::new();
+    for _ in 0..CANDIDATES {
+        let point = seen.variation(state, &mut random);
+        if may(&point) {
+            found.push(Candidate { promise: promise(&point), point });
         }
     }
-    found
+    found.sort_by(|a, b| b.promise.total_cmp(&a.promise));
+    let climbed = found.into_iter().take(CLIMBS).map(|one| climb(state, one, &promise, &may, &mut random));
+    climbed.reduce(|a, b| if b.promise > a.promise { b } else { a })
+}
+
+/// From a candidate along one dimension after the other, in a random order, to where what is wanted is greatest.
+fn climb(
+    state: &State,
+    from: Candidate,
+    wanted: &dyn Fn(&Point) -> f64,
+    may: &dyn Fn(&Point) -> bool,
+    random: &mut Random,
+) -> Candidate {
+    let mut best = from;
+    for _ in 0..SWEEPS_MOST {
+        let before = best.promise;
+        for at in random.order(state.plan.dimensions.len()) {
+            let was = best.point.clone();
+            for level in (0..state.plan.dimensions[at].levels()).filter(|level| *level != was.0[at]) {
+                let mut point = was.clone();
+                point.0[at] = level;
+                let promise = wanted(&point);
+                if promise > best.promise && may(&point) {
+                    best = Candidate { point, promise };
+                }
+            }
+        }
+        if best.promise <= before {
+            break;
+        }
+    }
+    best
+}
+
+/// What was not run and the model expects to be best, while it meets the goal: near the best that was run.
+pub(super) fn pick(state: &State, model: &Model, seen: &Seen) -> Option<Point> {
+    let mut random = state.random(PICK);
+    let wanted = |point: &Point| match model.meets_goal(point) > PICK_GOAL_LIKELY {
+        true => -model.level(point),
+        false => f64::NEG_INFINITY,
+    };
+    let may = |point: &Point| !seen.points.contains(&point) && state.may_try(point);
+    let start = *seen.points.first().filter(|_| seen.meeting > 0)?;
+    let from = Candidate { point: start.clone(), promise: wanted(start) };
+    let pick = climb(state, from, &wanted, &may, &mut random).point;
+    may(&pick).then_some(pick)
 }
 
 /// Any level, or for half of the changes of an ordered dimension one that is near.

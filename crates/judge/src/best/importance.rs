@@ -31,7 +31,7 @@ pub fn importance(tries: &[Tried], plan: &BestPlan, physics: &dyn Physics) -> Ve
 }
 
 fn shares(state: &State) -> Option<Vec<Importance>> {
-    let model = Model::fit(state)?;
+    let model = Model::without_laws(state)?;
     let mut random = state.random(PART);
     let dimensions = state.plan.dimensions.len();
     // Levels as often as they were run.

@@ -14,8 +14,8 @@ const FAILURES_MOST: usize = 3;
 /// Standard errors of a mean that four of five searches show beyond a threshold.
 pub(super) const POWER_Z: f64 = 0.84;
 
-/// Rounds that a race has where nothing is dropped: four candidates and the settings that there are.
-const ENTRANTS: usize = 5;
+/// What runs in each round of a race where nothing is dropped: three candidates and the settings that there are.
+const ENTRANTS: usize = 4;
 
 /// Blocks of the settings that there are, until it is known whether the budget can show anything.
 pub(super) fn step(state: &State) -> Option<Next> {

@@ -8,8 +8,12 @@ use super::*;
 /// The fewest blocks of a race: two rounds of one candidate and the settings that there are.
 pub(super) const BLOCKS_LEAST: usize = 4;
 
-/// Candidates that run, one of them a preset where any meets the goal.
-const CANDIDATES: usize = 4;
+/// Candidates that run. Of these one is the best preset, or with a goal one that surely meets it; and one was not run before: what the
+/// model expects to be best.
+const CANDIDATES: usize = 3;
+
+/// With a goal, one candidate meets it with this probability, where there is any, as those that are best are close to the limit.
+const SURELY_MEETS_GOAL: f64 = 0.95;
 
 /// Rounds before anything is dropped or won.
 pub(super) const ROUNDS_LEAST: usize = 2;
@@ -60,7 +64,7 @@ fn ending_without_race(state: &State) -> BestEnding {
     }
 }
 
-/// What runs beside the settings that there are: the best as the model sees them, and the best preset.
+/// What runs beside the settings that there are, see [`CANDIDATES`].
 fn finalists(state: &State) -> Vec<Point> {
     let Some(model) = Model::fit(state) else { return Vec::new() };
     let seen = Seen::new(state, &model);
@@ -71,13 +75,26 @@ fn finalists(state: &State) -> Vec<Point> {
         seen.points[..meeting].iter().copied().filter(|point| **point != state.plan.default).collect();
     let most = (state.plan.race_blocks() / ROUNDS_LEAST).saturating_sub(1).min(CANDIDATES);
     let presets = &state.plan.presets;
-    let preset = candidates.iter().position(|point| presets.contains(point));
-    // Its place is the last of those that run.
-    if let Some(place) = preset.filter(|place| *place >= most && most > 1) {
-        let preset = candidates.remove(place);
-        candidates.insert(most - 1, preset);
+    let kept = match state.plan.has_goal {
+        true => candidates.iter().position(|point| model.meets_goal(point) > SURELY_MEETS_GOAL),
+        false => candidates.iter().position(|point| presets.contains(point)),
+    };
+    // The place of the one that is kept is the last of those that run.
+    if let Some(place) = kept.filter(|place| *place >= most && most > 1) {
+        let kept = candidates.remove(place);
+        candidates.insert(most - 1, kept);
     }
-    candidates.into_iter().take(most).cloned().collect()
+    let mut chosen: Vec<Point> = candidates.into_iter().take(most).cloned().collect();
+    // Changes that gain in blocks of different settings may never have been run together.
+    if let Some(pick) = explore::pick(state, &model, &seen).filter(|_| most > 2 && state.plan.budget >= EXPLORING_LEAST) {
+        // Before the last, whose place is that of the preset or of what surely meets the goal.
+        chosen.truncate(most);
+        if chosen.len() == most {
+            chosen.remove(most - 2);
+        }
+        chosen.insert(chosen.len().saturating_sub(1), pick);
+    }
+    chosen
 }
 
 /// The rounds of a race.
@@ -192,7 +209,7 @@ impl Race {
             |point: &Point| model.as_ref().is_some_and(|model| model.meets_goal(point) >= WIN_MEETS_GOAL);
         let winner = (0..default)
             .filter(|at| self.stays[*at] && meets(&self.points[*at]))
-            .filter_map(|at| Some((self.level(at)?, at)))
+            .filter_map(|at| Some((model.as_ref()?.level(&self.points[at]), at)))
             .min_by(|a, b| a.0.total_cmp(&b.0))
             .map(|(_, at)| at);
         let error = winner.and_then(|at| self.difference(at, default)).map(|(_, error)| error);

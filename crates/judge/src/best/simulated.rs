@@ -1,6 +1,7 @@
 //! Searches on surfaces whose truth is known.
 
 mod others;
+mod profile;
 mod surface;
 
 use super::*;

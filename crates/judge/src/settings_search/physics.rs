@@ -4,8 +4,9 @@
 //! Each rule is a bound on the side of trying: a wait counts at its least, a way through at its most. What is ruled out wrongly is never
 //! seen again, while what is tried in vain costs a block.
 
-use crate::best::{Physics, Point};
-use plumb_model::plan::{Mode, Properties, StepPlan, TopicPlan};
+use crate::best::{Part, Physics, Point};
+use plumb_model::metric::goal_of;
+use plumb_model::plan::{GoalLatency, Keys, Mode, Properties, StepPlan, TopicPlan};
 use plumb_model::settings_search::{Objective, PathFacts, SettingsSearch};
 
 /// A wait that nearly all messages of the quantile have is at least this share of the longest one: the messages of a batch come evenly
@@ -89,10 +90,9 @@ impl PathPhysics<'_> {
 
     fn waits_too_long(&self, settings: &Properties, flow: Flow) -> bool {
         let Some(limit_ns) = self.limit_ns() else { return false };
-        let is_consumed = self.step.load.consumers > 0 && self.step.load.mode == Mode::Mixed;
         let about_ack = self.search.metric.starts_with("acknowledge");
         let linger_ns = self.linger_ns(settings, flow).unwrap_or(0.0);
-        let fetch_ns = match is_consumed && !about_ack {
+        let fetch_ns = match self.is_consumed() && !about_ack {
             true => self.fetch_ns(settings, flow).unwrap_or(0.0),
             false => 0.0,
         };
@@ -112,7 +112,86 @@ impl PathPhysics<'_> {
     }
 }
 
+/// What a fetch takes beside its wait where no round trip was seen.
+const FETCH_NS: f64 = 1e6;
+
+impl PathPhysics<'_> {
+    fn batches(&self, point: &Point) -> Option<Batches> {
+        let flow = self.flow()?;
+        let settings = self.search.settings(&point.0);
+        let linger_ns = self.value(&settings, "producer.linger.ms").unwrap_or(0.0) * 1e6;
+        let batch = self.value(&settings, "producer.batch.size").unwrap_or(f64::INFINITY);
+        let records = (batch / flow.value_bytes.max(1.0)).clamp(1.0, BATCH_RECORDS);
+        // Records without a key stay with one partition for a while, so that its batch gets all that a producer sends.
+        let sticky_ns =
+            self.value(&settings, "producer.sticky.partitioning.linger.ms").unwrap_or(0.0) * 1e6;
+        let shared_by = match self.step.load.keys == Keys::None && sticky_ns >= linger_ns {
+            true => flow.producers,
+            false => flow.producers * flow.partitions,
+        };
+        let per_s = flow.messages_per_s / shared_by;
+        let wait_ns = linger_ns.min(records / per_s * 1e9);
+        let requests_per_s = flow.messages_per_s / (1.0 + per_s * wait_ns / 1e9).min(records);
+        let fetch_wait_ns = match self.is_consumed() {
+            true => self.fetch_ns(&settings, flow).unwrap_or(0.0),
+            false => 0.0,
+        };
+        let round_trip_ns = self.path.and_then(|path| path.round_trip_ns).map_or(FETCH_NS, |ns| ns as f64);
+        let consumers = if self.is_consumed() { f64::from(self.step.load.consumers) } else { 0.0 };
+        // A fetch is answered by data: there are no more of them than batches for each consumer.
+        let fetches_per_s = consumers * (1e9 / (fetch_wait_ns + round_trip_ns)).min(requests_per_s);
+        Some(Batches { wait_ns, fetch_wait_ns, requests_per_s, fetches_per_s, flow })
+    }
+
+    fn is_consumed(&self) -> bool {
+        self.step.load.consumers > 0 && self.step.load.mode == Mode::Mixed
+    }
+
+    /// A quantile of a latency, in units of so many nanoseconds. Messages come evenly while a batch waits, so that of the waits the
+    /// quantile is that share of the longest.
+    fn latency(&self, point: &Point, of: GoalLatency, quantile: f64, unit_ns: f64) -> Vec<Part> {
+        let Some(batches) = self.batches(point) else { return Vec::new() };
+        let fetch_wait_ns = match of {
+            GoalLatency::EndToEnd => batches.fetch_wait_ns,
+            GoalLatency::Acknowledge => 0.0,
+        };
+        let wait_ns = quantile * (batches.wait_ns + fetch_wait_ns);
+        vec![Part::Known(wait_ns / unit_ns), Part::Queue(batches.requests_per_s + batches.fetches_per_s)]
+    }
+}
+
+/// What settings make of a load, about.
+#[derive(Debug, Clone, Copy)]
+struct Batches {
+    /// The longest wait of a message for its batch.
+    wait_ns: f64,
+    /// The longest wait of a fetch for its bytes.
+    fetch_wait_ns: f64,
+    requests_per_s: f64,
+    fetches_per_s: f64,
+    flow: Flow,
+}
+
 impl Physics for PathPhysics<'_> {
+    fn objective(&self, point: &Point) -> Vec<Part> {
+        match (self.search.objective, goal_of(&self.search.metric)) {
+            (Objective::Latency, Some(metric)) => self.latency(point, metric.latency, metric.quantile, 1.0),
+            (Objective::Latency, None) => Vec::new(),
+            // The cost of a message has a part for each request; as fast as possible has no rate, and so no law.
+            (Objective::Cpu | Objective::Rate, _) => match self.batches(point) {
+                Some(batches) => [batches.requests_per_s, batches.fetches_per_s]
+                    .map(|per_s| Part::Proportional(per_s / batches.flow.messages_per_s))
+                    .to_vec(),
+                None => Vec::new(),
+            },
+        }
+    }
+
+    fn goal(&self, point: &Point) -> Vec<Part> {
+        let Some(goal) = self.search.goal else { return Vec::new() };
+        self.latency(point, goal.latency, goal.quantile, goal.limit.0 as f64)
+    }
+
     fn is_possible(&self, point: &Point) -> bool {
         let settings = self.search.settings(&point.0);
         match self.flow() {

@@ -231,6 +231,27 @@ impl Surface {
         }
     }
 
+    /// Produce requests a second, from the load alone.
+    fn requests_per_s(&self, point: &Point) -> f64 {
+        let rate = self.kind.rate_per_s();
+        let gathered = 1.0 + rate / PARTITIONS * self.batch_wait_s(point);
+        rate / gathered.min((self.batch_bytes(point) / MESSAGE_BYTES).max(1.0))
+    }
+
+    /// Fetches a second, from the load alone: one takes half a millisecond beside its wait, by guess.
+    fn fetches_per_s(&self, point: &Point) -> f64 {
+        (3.0 / (self.fetch_delay_s(point) + 0.5e-3)).min(3.0 * self.requests_per_s(point))
+    }
+
+    /// What a latency is the sum of by the load alone, in units of so many seconds.
+    fn latency_parts(&self, point: &Point, unit_s: f64) -> Vec<Part> {
+        let wait_s = self.batch_wait_s(point) + self.fetch_delay_s(point);
+        vec![
+            Part::Known(wait_s / unit_s),
+            Part::Queue(self.requests_per_s(point) + self.fetches_per_s(point)),
+        ]
+    }
+
     /// The truth without what unstable settings add.
     pub(super) fn stable(&self, point: &Point) -> Truth {
         match self.kind {
@@ -416,6 +437,20 @@ impl Physics for Surface {
         let rate = self.kind.rate_per_s() / PARTITIONS;
         let of_batch = rate * self.linger_s(point).max(1e-4) * MESSAGE_BYTES / self.batch_bytes(point);
         vec![(of_batch.ln() / 10.0 + 0.5).clamp(-0.5, 1.5)]
+    }
+
+    fn objective(&self, point: &Point) -> Vec<Part> {
+        match self.kind.has_goal() {
+            true => {
+                let messages = |per_s: f64| Part::Proportional(per_s / self.kind.rate_per_s());
+                vec![messages(self.requests_per_s(point)), messages(self.fetches_per_s(point))]
+            }
+            false => self.latency_parts(point, 1.0),
+        }
+    }
+
+    fn goal(&self, point: &Point) -> Vec<Part> {
+        self.latency_parts(point, 10e-3)
     }
 }
 
