@@ -318,6 +318,13 @@ impl<'a> State<'a> {
             .map(|ln| HOPELESS * ln.exp())
     }
 
+    /// True for settings whose waits alone, by what is known without running them, are longer than what a block is given up above.
+    fn waits_too_long(&self, point: &Point) -> bool {
+        let known = |part: Part| if let Part::Known(amount) = part { amount } else { 0.0 };
+        let waits: f64 = self.physics.objective(point).into_iter().map(known).sum();
+        self.give_up_above().is_some_and(|above| waits > above)
+    }
+
     fn attempt(&self, point: &Point, purpose: BestPurpose) -> Next {
         let give_up_above = match purpose {
             BestPurpose::Preset | BestPurpose::Explore => self.give_up_above(),
