@@ -148,3 +148,48 @@ fn terms(parts: &[Part], units: &[f64]) -> Vec<f64> {
     };
     std::iter::once(1.0).chain(parts.iter().zip(units).flat_map(of)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks of which each is the sum of these, seen without noise.
+    fn seen(truth: impl Fn(f64, f64) -> f64) -> Vec<Seen> {
+        let places = [(0.5, 8.0), (1.0, 4.0), (2.0, 2.0), (4.0, 1.0), (8.0, 0.5), (16.0, 0.25)];
+        let one = |(wait, requests): (f64, f64)| Seen {
+            parts: vec![Part::Known(wait), Part::Queue(requests)],
+            ln: truth(wait, requests).ln(),
+        };
+        places.into_iter().map(one).collect()
+    }
+
+    /// With so many requests at the settings that there are.
+    fn fitted(seen: &[Seen], requests: f64) -> Law {
+        Law::fit(&[Part::Known(4.0), Part::Queue(requests)], seen, &|ln| ln).unwrap()
+    }
+
+    #[test]
+    fn what_requests_cost_is_learned_and_waits_are_known() {
+        let truth = |wait: f64, requests: f64| wait + 1.0 + 0.5 * requests;
+        let law = fitted(&seen(truth), 1.0);
+        // Between the places that were seen.
+        for (wait, requests) in [(1.5, 3.0), (3.0, 1.5), (12.0, 0.3)] {
+            let off = law.ln(&[Part::Known(wait), Part::Queue(requests)]) - truth(wait, requests).ln();
+            assert!(off.abs() < 0.1, "{wait} {requests}: {off}");
+        }
+    }
+
+    #[test]
+    fn a_queue_near_its_capacity_is_followed_by_powers_of_the_load() {
+        let truth = |wait: f64, requests: f64| wait + 1.0 / (1.0 - requests / 10.0);
+        let law = fitted(&seen(truth), 8.0);
+        let at = |requests: f64| law.ln(&[Part::Known(0.5), Part::Queue(requests)]).exp();
+        assert!((at(8.0) / truth(0.5, 8.0)).ln().abs() < 0.25, "{}", at(8.0));
+        assert!(at(9.5) > at(8.0) && at(8.0) > 2.0 * at(1.0));
+    }
+
+    #[test]
+    fn without_parts_there_is_no_law() {
+        assert_eq!(Law::fit(&[], &[], &|ln| ln), None);
+    }
+}

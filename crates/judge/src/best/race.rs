@@ -86,7 +86,9 @@ fn finalists(state: &State) -> Vec<Point> {
     }
     let mut chosen: Vec<Point> = candidates.into_iter().take(most).cloned().collect();
     // Changes that gain in blocks of different settings may never have been run together.
-    if let Some(pick) = explore::pick(state, &model, &seen).filter(|_| most > 2 && state.plan.budget >= EXPLORING_LEAST) {
+    if let Some(pick) =
+        explore::pick(state, &model, &seen).filter(|_| most > 2 && state.plan.budget >= EXPLORING_LEAST)
+    {
         // Before the last, whose place is that of the preset or of what surely meets the goal.
         chosen.truncate(most);
         if chosen.len() == most {

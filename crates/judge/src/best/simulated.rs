@@ -168,7 +168,7 @@ fn table(kind: Kind, seeds: u64) -> Vec<Row> {
 #[test]
 #[ignore = "a simulation"]
 fn forty_blocks_come_closer_to_the_best_than_what_others_do_with_as_many() {
-    for (kind, close) in [(Kind::A, 1.25), (Kind::B, 1.55), (Kind::C, 1.65)] {
+    for (kind, close) in [(Kind::A, 1.25), (Kind::B, 1.4), (Kind::C, 1.4)] {
         let rows = table(kind, SEEDS);
         let (ours, others) = rows.split_last().unwrap();
         assert!(ours.quantile(0.5) <= close, "{kind:?} {}", ours.quantile(0.5));

@@ -123,8 +123,7 @@ impl PathPhysics<'_> {
         let batch = self.value(&settings, "producer.batch.size").unwrap_or(f64::INFINITY);
         let records = (batch / flow.value_bytes.max(1.0)).clamp(1.0, BATCH_RECORDS);
         // Records without a key stay with one partition for a while, so that its batch gets all that a producer sends.
-        let sticky_ns =
-            self.value(&settings, "producer.sticky.partitioning.linger.ms").unwrap_or(0.0) * 1e6;
+        let sticky_ns = self.value(&settings, "producer.sticky.partitioning.linger.ms").unwrap_or(0.0) * 1e6;
         let shared_by = match self.step.load.keys == Keys::None && sticky_ns >= linger_ns {
             true => flow.producers,
             false => flow.producers * flow.partitions,
