@@ -17,7 +17,7 @@ pub(super) fn step(state: &State) -> Option<Next> {
     let tried: Vec<&Point> = state.of(BestPurpose::Preset).map(|tried| &tried.point).collect();
     let mut left = order(state)
         .into_iter()
-        .filter(|preset| !tried.contains(preset) && !(explores && state.waits_too_long(preset)));
+        .filter(|preset| !(tried.contains(preset) || explores && state.waits_too_long(preset)));
     if let Some(preset) = left.next().filter(|_| state.tries.len() < end && !state.has(BestPurpose::Default))
     {
         return Some(state.attempt(preset, BestPurpose::Preset));

@@ -67,6 +67,25 @@ fn without_a_goal_a_wait_is_too_long_beyond_the_latency_that_there_is() {
 }
 
 #[test]
+fn laws_count_a_linger_as_a_wait_in_the_objectives_unit_and_its_requests_by_the_load() {
+    use crate::best::Part;
+    let plan = plan(Some("p99=20ms"));
+    let result = SettingsSearchResult::default();
+    let course = Course::of(&plan, &result).unwrap();
+    let physics = course.physics();
+    let at = |linger: &str| Point(course.search.point(&settings(&[("producer.linger.ms", linger)])));
+    // 99 of 100 messages wait no longer than 99 % of 10 ms, which is half of the goal.
+    let [Part::Known(wait), Part::Queue(_)] = physics.goal(&at("10"))[..] else { panic!() };
+    assert!((wait - 0.495).abs() < 1e-9, "{wait}");
+    let requests = |linger: &str| match physics.objective(&at(linger))[..] {
+        [Part::Proportional(requests), Part::Proportional(_)] => requests,
+        _ => panic!(),
+    };
+    // Nothing gathers without a linger: a request for each message.
+    assert!((requests("0") - 1.0).abs() < 1e-9 && requests("100") < requests("10"));
+}
+
+#[test]
 fn the_space_has_no_setting_without_effect_on_the_path() {
     let plan = plan(None);
     let search = plan.settings_search.as_ref().unwrap();
