@@ -38,4 +38,3 @@ mod timing;
 mod trial;
 mod tune;
 mod workers;
-mod workers_unattended;

@@ -72,8 +72,8 @@ impl Program {
     }
 
     /// The same in another surrounding: `wrapper` is a command that ends by running what follows it.
-    pub(crate) fn under(mut self, wrapper: &[&str]) -> Self {
-        let mut command = Command::new(wrapper[0]);
+    pub(crate) fn under(mut self, wrapper: &[impl AsRef<OsStr>]) -> Self {
+        let mut command = Command::new(&wrapper[0]);
         command.args(&wrapper[1..]).arg(self.command.get_program()).args(self.command.get_args());
         command.current_dir(self.directory.path());
         command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));

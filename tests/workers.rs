@@ -1,13 +1,14 @@
-//! Runs whose clients are run by workers: other processes, here on one host, some with a clock that is a hundred seconds off.
+//! Runs whose clients are run by workers: other processes, here on one host.
 
-use crate::kafka::Broker;
 use crate::program::{Ended, Program, Running};
-use plumb_lab::sink::{Delay, SinkBroker, SinkOptions};
+use plumb_lab::sink::{SinkBroker, SinkOptions};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
+
+mod clocks;
+mod unattended;
 
 /// A run that waits for its workers, and how they join it.
 struct WaitingRun {
@@ -43,7 +44,12 @@ fn joinable(mut run: Running) -> WaitingRun {
 
 impl WaitingRun {
     fn worker(&self, name: &str) -> Program {
-        Program::new(["worker", "--name", name, "--join", &self.address, "--cert-sha256", &self.certificate])
+        self.worker_by(name, &self.address)
+    }
+
+    /// A worker that joins at this address.
+    fn worker_by(&self, name: &str, address: &str) -> Program {
+        Program::new(["worker", "--name", name, "--join", address, "--cert-sha256", &self.certificate])
             .args(["--token-file".as_ref(), self.token_file.as_os_str()])
             .beside()
     }
@@ -98,86 +104,6 @@ fn two_workers_send_the_schedule_of_one_process_and_every_message_is_accounted_f
         let agrees = &step["blocks"][0]["accounting"]["agrees"];
         assert!(agrees.is_null() || *agrees == true, "{agrees}");
         assert_eq!(document["environment"]["workers"][0]["one_clock"], true);
-    }
-}
-
-/// A wrapper that gives a program a monotonic clock shifted by so many seconds; none, said so, where that is not to be had.
-#[expect(clippy::print_stderr, reason = "whoever runs the tests has to know what was not run")]
-fn shifted(seconds: &str) -> Option<[&str; 4]> {
-    let wrapper = ["unshare", "--time", "--monotonic", seconds];
-    let tried = Command::new(wrapper[0]).args(&wrapper[1..]).arg("true").output();
-    let works = tried.is_ok_and(|tried| tried.status.success());
-    if !works {
-        eprintln!("passed over: no time namespaces here (`unshare --time` needs root and Linux 5.6)");
-    }
-    works.then_some(wrapper)
-}
-
-/// The producer's clock is a hundred seconds ahead, or behind: a latency that took the clocks for one would be off by as much.
-#[test]
-fn latencies_between_hosts_whose_clocks_are_a_hundred_seconds_apart_are_those_of_the_path() {
-    const LATE: Duration = Duration::from_millis(200);
-    let sink = SinkBroker::start(SinkOptions::default()).unwrap();
-    Broker::at(&sink.bootstrap()).create_topic("late", 1, &[]);
-    sink.control().delay_visibility("late", Delay::Constant(LATE));
-    let load =
-        "driver: wire\ntopic: {name: late}\nload: {rate: 100, count: 150, warm_up: 200ms, size: 100B}\n";
-    for seconds in ["100", "-100"] {
-        let Some(wrapper) = shifted(seconds) else { return };
-        let run = start(&scenario(&sink, load), &["--workers", "2"]);
-        let workers = vec![run.worker("far").under(&wrapper), run.worker("near")];
-        let document = document(&run.with_workers(workers));
-        assert_eq!((counts(&document, "received"), counts(&document, "lost")), (&150.into(), &0.into()));
-        let parts = document["steps"][0]["blocks"][0]["workers"].as_array().unwrap();
-        // Of two namespaces of one boot the difference is known exactly, and told as such.
-        let error_ns = parts.iter().filter_map(|part| part["clock_error_ns"].as_u64()).max().unwrap();
-        let latency = &document["steps"][0]["latency"]["end_to_end"];
-        let least_ns = latency["min_ns"].as_u64().unwrap();
-        assert!(least_ns + error_ns >= LATE.as_nanos() as u64, "{latency:#} {error_ns}");
-        // Neighbours of a test make a latency longer, never by a hundred seconds.
-        assert!(latency["p50_ns"].as_u64().is_none_or(|ns| ns < 50_000_000_000), "{latency:#}");
-        assert_eq!(latency["samples"], 150);
-    }
-}
-
-/// The same of a host that says it is another one: then the difference follows from the exchanges alone, and is known to a band.
-#[test]
-fn between_hosts_of_two_boots_a_latency_is_that_of_the_path_within_the_error_that_is_told() {
-    const LATE_NS: u64 = 200_000_000;
-    let sink = SinkBroker::start(SinkOptions::default()).unwrap();
-    Broker::at(&sink.bootstrap()).create_topic("late", 1, &[]);
-    sink.control().delay_visibility("late", Delay::Constant(Duration::from_nanos(LATE_NS)));
-    let load =
-        "driver: wire\ntopic: {name: late}\nload: {rate: 100, count: 150, warm_up: 200ms, size: 100B}\n";
-    for seconds in ["100", "-100"] {
-        let Some(shifted) = shifted(seconds) else { return };
-        let mut run = start(&scenario(&sink, load), &["--workers", "2"]);
-        let boot = run.run.path("boot_id");
-        std::fs::write(&boot, "01234567-89ab-cdef-0123-456789abcdef\n").unwrap();
-        let other_boot = "mount --bind \"$0\" /proc/sys/kernel/random/boot_id && exec \"$@\"";
-        let boot = boot.to_string_lossy().into_owned();
-        let wrapper = [&shifted[..], &["unshare", "--mount", "sh", "-c", other_boot, &boot]].concat();
-        let far = run.worker("far").under(&wrapper).start();
-        let near = run.worker("near").start();
-        run.run.wait_for("the run's begin", |run| run.complained().contains("block").then_some(()));
-        let document = document(&run.run.wait());
-        for worker in [far, near] {
-            assert_eq!(worker.wait().code(), Some(0));
-        }
-        assert_eq!((counts(&document, "received"), counts(&document, "lost")), (&150.into(), &0.into()));
-        assert_eq!(document["environment"]["workers"][0]["one_clock"], false);
-        let step = &document["steps"][0];
-        let latency = &step["latency"]["end_to_end"];
-        let figure = |name: &str| latency[name].as_u64().unwrap();
-        let error_ns = figure("clock_error_ns");
-        assert!(error_ns > 0 && error_ns < LATE_NS / 2, "{latency:#}");
-        assert!(figure("min_ns") + error_ns >= LATE_NS, "{latency:#}");
-        assert!(latency["p50_ns"].as_u64().is_none_or(|ns| ns < 50_000_000_000), "{latency:#}");
-        assert_eq!(latency["samples"], 150);
-        // Stages would be differences of a time that is known to a band.
-        assert_eq!(step["stages"].as_array().map(Vec::len), Some(0));
-        let summary = document["summary"].to_string();
-        assert!(summary.contains("by the workers' clocks"), "{summary}");
     }
 }
 
