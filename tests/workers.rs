@@ -1,7 +1,8 @@
 //! Runs whose clients are run by workers: other processes, here on one host.
 
+use crate::kafka::Broker;
 use crate::program::{Ended, Program, Running};
-use plumb_lab::sink::{SinkBroker, SinkOptions};
+use plumb_lab::sink::{Records, SinkBroker, SinkOptions};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -105,6 +106,42 @@ fn two_workers_send_the_schedule_of_one_process_and_every_message_is_accounted_f
         assert!(agrees.is_null() || *agrees == true, "{agrees}");
         assert_eq!(document["environment"]["workers"][0]["one_clock"], true);
     }
+}
+
+/// Messages are sent on one worker and received on another: what became of each is known all the same.
+#[test]
+fn messages_that_are_lost_or_come_twice_between_workers_are_counted_exactly() {
+    let sink = SinkBroker::start(SinkOptions::default()).unwrap();
+    Broker::at(&sink.bootstrap()).create_topic("counted", 4, &[]);
+    // Not at the ends: the probe of each partition comes first.
+    sink.control().drop_records(Records::at("counted", [100, 101, 102, 300, 555, 600, 711]));
+    sink.control().duplicate_records(Records::at("counted", [200, 201, 400, 720, 777]));
+    let load = "topic: {name: counted}\nload: {rate: 400, count: 800, warm_up: 0s, drain: 1s, producers: 4, consumers: 4, size: 100B}\n";
+    let run = start(&scenario(&sink, load), &["--workers", "3"]);
+    let workers = ["one", "two", "three"].map(|name| run.worker(name)).into();
+    let document = document(&run.with_workers(workers));
+    let told =
+        ["intended", "acked", "received", "lost", "duplicated", "unknown"].map(|it| counts(&document, it));
+    assert_eq!(
+        told.map(|it| it.as_u64().unwrap()),
+        [800, 800, 793, 7, 5, 0],
+        "{:#}",
+        document["steps"][0]["counts"]
+    );
+    assert_eq!(document["outcome"], "invalid");
+}
+
+#[test]
+fn a_topic_that_is_not_there_ends_the_run_with_its_name_and_the_workers_with_it() {
+    let sink = SinkBroker::start(SinkOptions::default()).unwrap();
+    let run =
+        start(&scenario(&sink, "topic: {name: nowhere}\nload: {rate: 10, count: 10}\n"), &["--workers", "1"]);
+    let worker = run.worker("one").start();
+    let ended = run.run.wait();
+    assert_eq!(ended.code(), Some(4), "{}", ended.stderr);
+    assert!(ended.stderr.contains("nowhere") && ended.stderr.contains("hint: "), "{}", ended.stderr);
+    let worker = worker.wait();
+    assert!(!worker.stderr.contains("panicked"), "{}", worker.stderr);
 }
 
 #[test]
