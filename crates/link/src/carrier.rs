@@ -191,6 +191,8 @@ impl Carrier {
                 break error;
             }
         };
+        // Whoever heard the goodbye hangs up, and may be seen to before the look at the time.
+        let end = self.parted().unwrap_or(end);
         let parting = self.parting.is_some();
         // The other side has to see the end no later than whoever asks here.
         self.shared.fail(end);
@@ -305,17 +307,22 @@ impl Carrier {
         self.sent = 0;
     }
 
+    /// The end of a link that is closed here, once the goodbye is sent or its time is over.
+    fn parted(&self) -> Option<LinkError> {
+        let Parting { goodbye, until } = self.parting.as_ref()?;
+        let is_sent = self.sent == self.sending.len() && !self.channel.wants_write();
+        let closed = || LinkError::ClosedHere { name: self.shared.name.clone(), goodbye: goodbye.clone() };
+        (is_sent || Instant::now() >= *until).then(closed)
+    }
+
     /// Looks at the time: whether to say that we live, whether to give the other side up.
     fn look(&mut self) -> Result<(), End> {
         let name = || self.shared.name.clone();
         if let Some(broken) = self.shared.broken() {
             return Err(End(broken));
         }
-        if let Some(parting) = &self.parting {
-            let done = self.sent == self.sending.len() && !self.channel.wants_write();
-            if done || Instant::now() >= parting.until {
-                return Err(End(LinkError::ClosedHere { name: name(), goodbye: parting.goodbye.clone() }));
-            }
+        if let Some(parted) = self.parted() {
+            return Err(End(parted));
         }
         let silence = self.heard.elapsed();
         if silence >= SILENCE_MAX {

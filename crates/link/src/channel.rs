@@ -24,6 +24,8 @@ pub(crate) struct Channel {
     session: Connection,
     socket: TcpStream,
     inbox: Inbox,
+    /// What the session gave last.
+    buffer: Box<[u8; READ_BYTES]>,
     ended: bool,
 }
 
@@ -86,7 +88,8 @@ impl Channel {
         let mut session = session.into();
         session.set_buffer_limit(Some(UNSENT_BYTES_MAX));
         socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true)).map_err(Over::Failed)?;
-        Ok(Channel { session, socket, inbox: Inbox::default(), ended: false })
+        let (inbox, buffer) = (Inbox::default(), Box::new([0; READ_BYTES]));
+        Ok(Channel { session, socket, inbox, buffer, ended: false })
     }
 
     /// Sends a whole frame.
@@ -182,14 +185,13 @@ impl Channel {
     }
 
     fn unpack(&mut self) -> Result<(), Over> {
-        let mut bytes = [0; READ_BYTES];
         loop {
-            match self.session.reader().read(&mut bytes) {
+            match self.session.reader().read(&mut self.buffer[..]) {
                 Ok(0) => {
                     self.ended = true;
                     return Ok(());
                 }
-                Ok(read) => self.inbox.push(&bytes[..read]),
+                Ok(read) => self.inbox.push(&self.buffer[..read]),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 // Without the closing message of TLS: whoever was killed sends none.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => {

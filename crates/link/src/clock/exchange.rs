@@ -28,8 +28,10 @@ const FIRST_EXCHANGES: u32 = 50;
 const FIRST_TIME: Duration = Duration::from_secs(2);
 /// Exchanges that count, a second, after that: they load nothing. Ours.
 const EXCHANGES_PER_S: u32 = 10;
-/// Exchanges for one that counts, the quickest. The first one wakes both processes, and those after it find them awake. Ours.
+/// The most exchanges for one that counts, the quickest. The first one wakes both processes, and those after it find them awake. Ours.
 const TRIES: u32 = 3;
+/// An exchange that took no more than so many times the least that any took is as good as another would be. Ours.
+const QUICK: f64 = 1.25;
 /// An answer that takes longer is no answer: by then the link is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -58,7 +60,8 @@ pub(crate) fn ask_on(channel: &mut Channel, clock: &PeerClock, name: &str, over:
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
         // Over a long way there is time for one alone.
         let until = Instant::now() + between / 2;
-        match quickest(|| exchange(channel, name, over), until) {
+        let quick_ns = clock.least_round_trip_ns().map_or(0, |least_ns| (least_ns as f64 * QUICK) as i64);
+        match quickest(|| exchange(channel, name, over), Enough { quick_ns, until }) {
             Ok(exchange) => clock.push(&exchange),
             Err(error) => return error,
         }
@@ -68,15 +71,23 @@ pub(crate) fn ask_on(channel: &mut Channel, clock: &PeerClock, name: &str, over:
     LinkError::Stopped
 }
 
-/// The quickest of a few exchanges, of which the last one begins before `until`.
+/// When no exchange more is needed for one that counts.
+struct Enough {
+    /// One took no longer.
+    quick_ns: i64,
+    /// It is so late.
+    until: Instant,
+}
+
+/// The quickest of a few exchanges, until there are enough.
 fn quickest(
     mut exchange: impl FnMut() -> Result<WallExchange, LinkError>,
-    until: Instant,
+    enough: Enough,
 ) -> Result<WallExchange, LinkError> {
     let round_trip_ns = |exchange: &WallExchange| Exchange::from(exchange).round_trip_ns();
     let mut quickest = exchange()?;
     for _ in 1..TRIES {
-        if Instant::now() >= until {
+        if round_trip_ns(&quickest) <= enough.quick_ns || Instant::now() >= enough.until {
             break;
         }
         let next = exchange()?;
@@ -163,25 +174,36 @@ mod tests {
         WallExchange { sent: reading(0), there: reading(5), returned: reading(ns) }
     }
 
-    fn quickest_of(mut times_ns: Vec<i64>, until: Instant) -> (i64, usize) {
+    fn later() -> Instant {
+        Instant::now() + Duration::from_secs(600)
+    }
+
+    fn quickest_of(mut times_ns: Vec<i64>, enough: Enough) -> (i64, usize) {
         times_ns.reverse();
-        let quickest = quickest(|| Ok(taking(times_ns.pop().unwrap())), until).unwrap();
+        let quickest = quickest(|| Ok(taking(times_ns.pop().unwrap())), enough).unwrap();
         (Exchange::from(&quickest).round_trip_ns(), times_ns.len())
     }
 
     #[test]
     fn of_three_exchanges_the_quickest_counts_and_over_a_long_way_one_is_enough() {
-        let later = Instant::now() + Duration::from_secs(600);
-        assert_eq!(quickest_of(vec![90, 40, 60, 10], later), (40, 1));
-        assert_eq!(quickest_of(vec![30, 40, 60, 10], later), (30, 1));
-        assert_eq!(quickest_of(vec![90, 40, 60, 10], Instant::now()), (90, 3));
+        let within = |until| Enough { quick_ns: 20, until };
+        assert_eq!(quickest_of(vec![90, 40, 60, 10], within(later())), (40, 1));
+        assert_eq!(quickest_of(vec![30, 40, 60, 10], within(later())), (30, 1));
+        assert_eq!(quickest_of(vec![90, 40, 60, 10], within(Instant::now())), (90, 3));
+    }
+
+    #[test]
+    fn after_an_exchange_that_is_about_as_quick_as_any_there_is_none_more() {
+        let quick = |quick_ns| Enough { quick_ns, until: later() };
+        assert_eq!(quickest_of(vec![90, 40, 60, 10], quick(40)), (40, 2));
+        assert_eq!(quickest_of(vec![40, 30, 60, 10], quick(40)), (40, 3));
     }
 
     #[test]
     fn a_link_that_breaks_between_the_tries_is_broken() {
         let mut answers = vec![Err(LinkError::Stopped), Ok(taking(50))];
-        let later = Instant::now() + Duration::from_secs(600);
-        assert!(matches!(quickest(|| answers.pop().unwrap(), later), Err(LinkError::Stopped)));
+        let enough = Enough { quick_ns: 20, until: later() };
+        assert!(matches!(quickest(|| answers.pop().unwrap(), enough), Err(LinkError::Stopped)));
     }
 
     #[test]

@@ -24,6 +24,8 @@ use std::time::Duration;
 
 /// Longest time between a change of the block's state and its way to a worker (ours).
 const TICK: Duration = Duration::from_millis(10);
+/// The same while messages go at their times, and nobody waits for anything (ours): many workers would keep a processor busy.
+const CALM_TICK: Duration = Duration::from_millis(50);
 /// Time between two words on positions and clocks (ours): they only serve what changes rarely.
 const SLOW_NS: u64 = 200_000_000;
 /// The least time from the agreement on a start to the start (ours): a message and its answer, however busy the hosts are.
@@ -291,7 +293,7 @@ impl<'c, 'a> Follower<'c, 'a> {
         send(worker, &ToWorker::Block(Box::new(job)))?;
         loop {
             self.send_orders(worker)?;
-            match reader.receive(worker, TICK)? {
+            match reader.receive(worker, self.tick())? {
                 None => {}
                 Some(FromWorker::Progress(progress)) => self.take_progress(progress),
                 Some(FromWorker::Second(part)) => self.take_second(*part),
@@ -308,6 +310,14 @@ impl<'c, 'a> Follower<'c, 'a> {
                 }
             }
         }
+    }
+
+    /// How long to wait for a word of the worker before the next look at the block's state.
+    fn tick(&self) -> Duration {
+        let (shared, orders) = (self.crews.shared, &self.orders);
+        let has_begun = known(shared.start_ns()).is_some_and(|start_ns| now_ns() >= start_ns);
+        let ends = orders.measured_to_ns.is_some() || orders.finish_producers || orders.stop;
+        if has_begun && !ends && !orders.hold && !shared.saturating { CALM_TICK } else { TICK }
     }
 
     /// Tells the worker the block's state where it has changed.

@@ -10,6 +10,8 @@ const TAIL_NS_MAX: f64 = 1e9;
 const FIRST_EXCHANGES: usize = 50;
 const TICK_NS: f64 = 1e8;
 const TRIES: u32 = 3;
+/// No more where one took no longer than so many times the least.
+const QUICK: f64 = 1.25;
 
 /// Two clocks, the way between them, and what was exchanged.
 #[derive(Debug)]
@@ -48,7 +50,7 @@ impl Way {
 }
 
 impl Trace {
-    /// A trace of so long: 50 exchanges at once, then ten times a second the quickest of three.
+    /// A trace of so long: 50 exchanges at once, then ten times a second the quickest of at most three.
     pub(super) fn new(seed: u64, duration_ns: f64, stepping: bool) -> Self {
         let mut random = Random::new(seed);
         let ClockModel { rate_max_ppm, wander_max_ppm, .. } = ClockModel::default();
@@ -73,14 +75,17 @@ impl Trace {
             sudden: between(0.0, 1.0) < 0.5,
             step: stepping.then_some(step),
         };
-        let mut now_ns = 0.0_f64;
+        let (mut now_ns, mut least_ns) = (0.0_f64, i64::MAX);
         while now_ns < duration_ns {
             let is_first = trace.exchanges.len() < FIRST_EXCHANGES;
             let tries = if is_first { 1 } else { TRIES };
             let until_ns = now_ns + TICK_NS / 2.0;
             let mut quickest: Option<Exchange> = None;
             for number in 0..tries {
-                if number > 0 && now_ns >= until_ns {
+                let is_quick = quickest
+                    .as_ref()
+                    .is_some_and(|quickest| quickest.round_trip_ns() as f64 <= least_ns as f64 * QUICK);
+                if is_quick || number > 0 && now_ns >= until_ns {
                     break;
                 }
                 let next = trace.exchange(&Ways { out: &out, back: &back }, now_ns.round(), &mut random);
@@ -90,6 +95,7 @@ impl Trace {
                     quickest = Some(next);
                 }
             }
+            least_ns = quickest.iter().map(Exchange::round_trip_ns).fold(least_ns, i64::min);
             trace.exchanges.extend(quickest);
             if !is_first {
                 now_ns = (now_ns / TICK_NS).ceil() * TICK_NS;
