@@ -64,6 +64,21 @@ fn assert_replays(document: &RunDocument) {
 }
 
 #[test]
+fn a_dry_run_for_programs_has_the_plan_of_the_search_for_each_promise() {
+    let setups = LINGERS.replace("30}\n", "30}\n- producer: {linger.ms: 30, acks: 1}\n");
+    let setups = setups.replace("search: {", "search: {allow: [durability], ");
+    for (scenario, promises) in [(LINGERS, 1), (&setups, 2)] {
+        let ended = search(&sink(), scenario).args(["--dry-run", "--output", "json"]).run();
+        assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+        let searches = ended.json()["searches"].clone();
+        assert_eq!(searches.as_array().map(Vec::len), Some(promises), "{searches:#}");
+        let dimension = &searches[0]["settings_search"]["dimensions"][0];
+        assert_eq!(dimension["setting"], "producer.linger.ms", "{dimension:#}");
+        assert!(!ended.path("found").exists());
+    }
+}
+
+#[test]
 fn a_linger_that_costs_latency_is_found_and_the_scenario_of_its_proof_runs_another_day() {
     let sink = sink();
     let ended = search(&sink, LINGERS).args(["--trial-only"]).run();

@@ -48,7 +48,7 @@ pub(super) fn search(arguments: &SearchArgs) -> Result<End> {
     let request = Request::new(arguments)?;
     let plan = request.search_plan()?;
     if arguments.dry_run {
-        return dry_run(&request);
+        return dry_run(&request, arguments.output);
     }
     let directory = arguments.out.clone().unwrap_or_else(|| {
         let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
@@ -102,25 +102,20 @@ impl Trials {
 }
 
 /// Shows the search for each promise that the setups make.
-fn dry_run(request: &Request) -> Result<End> {
+fn dry_run(request: &Request, output: ResultOutput) -> Result<End> {
     let all = request.by_promise()?;
-    for own in &all {
-        let plan = own.search_plan()?;
-        plumb_session::check(&plan)?;
-        printer::out(&plumb_report::plan_text::render(&plan, printer::style()));
-        let estimate = Estimate::of(&plan);
-        printer::remark(&if own.climbs()? {
-            format!(
-                "The search would take {estimate} at each rate that it tries, and its proof as long again or more."
-            )
-        } else {
-            let trials = Trials::of(own, &plan)?;
-            let [parts, proven] = [&trials.parts, &trials.proof].map(Estimate::of);
-            format!(
-                "The search would take {estimate} or up to twice that, the parts of {} {parts}, the proof {proven}.",
-                counted(trials.changes, "change")
-            )
-        });
+    let plans = all.iter().map(Request::search_plan).collect::<Result<Vec<Plan>>>()?;
+    for plan in &plans {
+        plumb_session::check(plan)?;
+    }
+    if output == ResultOutput::Json {
+        let searches = serde_json::json!({ "searches": plans });
+        printer::out(&format!("{}\n", serde_json::to_string_pretty(&searches)?));
+        return Ok(End::Done);
+    }
+    for (own, plan) in all.iter().zip(&plans) {
+        printer::out(&plumb_report::plan_text::render(plan, printer::style()));
+        printer::remark(&time_of(own, plan)?);
     }
     if all.len() > 1 {
         printer::remark(&format!(
@@ -129,6 +124,22 @@ fn dry_run(request: &Request) -> Result<End> {
         ));
     }
     Ok(End::Done)
+}
+
+/// How long a search would take, and what would follow it.
+fn time_of(request: &Request, plan: &Plan) -> Result<String> {
+    let estimate = Estimate::of(plan);
+    if request.climbs()? {
+        return Ok(format!(
+            "The search would take {estimate} at each rate that it tries, and its proof as long again or more."
+        ));
+    }
+    let trials = Trials::of(request, plan)?;
+    let [parts, proven] = [&trials.parts, &trials.proof].map(Estimate::of);
+    Ok(format!(
+        "The search would take {estimate} or up to twice that, the parts of {} {parts}, the proof {proven}.",
+        counted(trials.changes, "change")
+    ))
 }
 
 /// Searches for each promise that the setups make, and shows the answers: the first setup's, and beside it those of others, which are never
