@@ -25,8 +25,7 @@ pub(crate) mod worker;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use plumb_model::condition::Condition;
-use plumb_model::plan::Driver;
-use plumb_model::scenario::{OneOrMany, Scalar};
+use plumb_model::scenario::{DriverWords, OneOrMany, Scalar};
 use plumb_model::units::{Bytes, Nanos};
 use std::path::PathBuf;
 
@@ -226,7 +225,7 @@ pub(crate) struct LatencyArgs {
     pub(crate) property: Vec<String>,
     /// The client that drives it: librdkafka, wire (Plumb's own), or both [default: librdkafka]
     #[arg(long, value_name = "DRIVER", value_parser = throughput::parse_drivers)]
-    pub(crate) driver: Option<OneOrMany<Driver>>,
+    pub(crate) driver: Option<OneOrMany<DriverWords>>,
     /// Messages per second: 5000, 10k, 1.6M/s
     #[arg(long, allow_negative_numbers = true, value_parser = parse_rate)]
     pub(crate) rate: f64,

@@ -181,6 +181,7 @@ fn plan(name: &str, linger_ms: u64) -> StepPlan {
     StepPlan {
         name: name.to_owned(),
         driver: Driver::Librdkafka,
+        external: None,
         topic: TopicPlan::Own { partitions: 1, replication: 1, configs: BTreeMap::new(), log_dir: None },
         load: LoadPlan {
             rate_per_s: Some(RATE as f64),

@@ -14,6 +14,7 @@ use outcome::LogEnds;
 use crate::client_outcome::{self, ClientOutcome};
 use crate::clock::now_ns;
 use crate::error::LoadError;
+use crate::external;
 use crate::job::ProducerJob;
 use crate::librdkafka;
 use crate::librdkafka::connect::Cluster;
@@ -28,6 +29,7 @@ use crate::shared::Shared;
 use crate::wire::{self, LeaderEnds, Logs};
 use crew::{Crew, Stage};
 use phases::{Phases, SendersAtWork};
+use plumb_model::observation::ProgramAccount;
 use plumb_model::plan::{Driver, LoadPlan, Mode, Payload, Properties, StepPlan};
 use plumb_model::units::Nanos;
 use std::sync::atomic::AtomicBool;
@@ -43,6 +45,7 @@ const PART_OF_WATCH: u64 = u64::MAX;
 pub(crate) enum Clients {
     Librdkafka(librdkafka::Clients),
     Wire(Box<wire::Clients>),
+    External(Box<external::Clients>),
 }
 
 impl Clients {
@@ -50,6 +53,9 @@ impl Clients {
         match spec.step.driver {
             Driver::Librdkafka => librdkafka::Clients::new(cluster, spec, segment).map(Clients::Librdkafka),
             Driver::Wire => wire::Clients::new(cluster, spec).map(|clients| Clients::Wire(Box::new(clients))),
+            Driver::External => {
+                external::Clients::new(cluster, spec, segment).map(|clients| Clients::External(Box::new(clients)))
+            }
         }
     }
 
@@ -57,6 +63,7 @@ impl Clients {
         match self {
             Clients::Librdkafka(clients) => clients.produce(job),
             Clients::Wire(clients) => clients.produce(job),
+            Clients::External(clients) => clients.produce(job),
         }
     }
 
@@ -64,6 +71,7 @@ impl Clients {
         match self {
             Clients::Librdkafka(clients) => clients.receive(index, shared, seconds),
             Clients::Wire(clients) => clients.receive(index, shared, seconds),
+            Clients::External(clients) => clients.receive(index, shared, seconds),
         }
     }
 
@@ -89,6 +97,15 @@ impl Clients {
         match self {
             Clients::Librdkafka(clients) => clients.effective(),
             Clients::Wire(clients) => clients.effective(),
+            Clients::External(clients) => clients.effective(),
+        }
+    }
+
+    /// What clients that are programs of their own said of themselves; they have ended then.
+    pub(crate) fn programs(&self) -> Vec<ProgramAccount> {
+        match self {
+            Clients::External(clients) => clients.accounts(),
+            Clients::Librdkafka(_) | Clients::Wire(_) => Vec::new(),
         }
     }
 }
@@ -195,6 +212,9 @@ pub fn run_with(
         for parcel in parcels.iter() {
             phases::pass_on(parcel, sink);
         }
+        if let Some(error) = shared.ended_by() {
+            return Err(error);
+        }
         let replication_lag = crew::join_all(watches)?.into_iter().flatten().next();
         let leaders_to = ask_leaders();
         let ends = LogEnds {
@@ -213,6 +233,7 @@ pub fn run_with(
         Ok::<_, LoadError>(outcome)
     })?;
     (outcome.producer_properties, outcome.consumer_properties) = clients.effective();
+    outcome.programs = clients.programs();
     crews.complete(&mut outcome);
     Ok(outcome)
 }
@@ -231,6 +252,7 @@ pub fn check(step: &StepPlan, security: &Properties) -> Result<(), LoadError> {
     match step.driver {
         Driver::Librdkafka => librdkafka::clients::check(step, security),
         Driver::Wire => wire::check(step, security),
+        Driver::External => external::check(step, security),
     }
 }
 

@@ -154,6 +154,24 @@ pub enum LoadError {
         /// Why.
         reason: String,
     },
+    /// Environment: a driver's program cannot be started.
+    #[error("cannot start the driver {program:?}: {reason}")]
+    DriverStart {
+        /// The program.
+        program: String,
+        /// The system's words.
+        reason: String,
+    },
+    /// Environment: a driver's program did what it must not, or ended.
+    #[error("the {role}'s driver: {reason}; {last_words}")]
+    Driver {
+        /// Its role.
+        role: &'static str,
+        /// What it did.
+        reason: String,
+        /// How it ended, and what it printed last.
+        last_words: String,
+    },
     /// The user asked to stop before anything was measured.
     #[error("stopped before anything was measured")]
     Stopped,
@@ -194,6 +212,8 @@ impl HasFault for LoadError {
             LoadError::Thread { .. }
             | LoadError::WorkerLost { .. }
             | LoadError::WorkerClock { .. }
+            | LoadError::DriverStart { .. }
+            | LoadError::Driver { .. }
             | LoadError::Stopped => Fault::Environment,
             LoadError::UnknownTopic { .. }
             | LoadError::Unreachable { .. }
@@ -262,6 +282,11 @@ impl HasFault for LoadError {
             LoadError::Worker { hint, .. } => return hint.clone().map(Cow::from),
             LoadError::WorkerLost { .. } => {
                 "is the worker's process alive, and does the network let its connection to this host through?"
+            }
+            LoadError::DriverStart { .. } => "driver: {command: [PROGRAM, ARGUMENTS]} names a program that can be run; of java it is the JVM's launcher",
+            LoadError::Driver { .. } => {
+                "`plumb driver check -- PROGRAM` tries a driver against a broker that knows what happened; docs/guide/external-drivers.md \
+                 has the protocol"
             }
             LoadError::NotReady { .. } => "does the topic have a leader and enough in-sync replicas?",
             _ => return None,

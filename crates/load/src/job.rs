@@ -1,5 +1,6 @@
 //! The job of a driver: a block, and the part of each of its producers.
 
+use crate::external::Programs;
 use crate::keys::KeySource;
 use crate::pace::Pace;
 use crate::payload::PayloadSource;
@@ -29,6 +30,8 @@ pub struct BlockSpec<'a> {
     pub seed: u64,
     /// The time before a send at which sleeping stops, from the calibration.
     pub spin_ns: u64,
+    /// The programs that are its clients, where the driver is an external one.
+    pub programs: Option<&'a Programs>,
 }
 
 /// The keys and values of one producer's messages.

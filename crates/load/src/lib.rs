@@ -4,7 +4,7 @@
 //! message is followed to its acknowledgement and its reception. What happens is pushed as [`observation`]s into a
 //! sink. This crate knows no report, computes no interval and prints nothing.
 //!
-//! Arrows between its files: [`block`] makes the clients of a driver (`librdkafka`, `wire`) and knows which one it is; a driver knows the
+//! Arrows between its files: [`block`] makes the clients of a driver (`librdkafka`, `wire`, `external`) and knows which one it is; a driver knows the
 //! job that it is given (`job`), what its threads share with the block (`shared`), and the outcome that each client comes to
 //! (`client_outcome`), and not the block.
 //!
@@ -17,6 +17,7 @@ mod client_outcome;
 pub mod clock;
 mod consume;
 mod error_counts;
+pub mod external;
 mod job;
 pub mod keys;
 pub mod librdkafka;

@@ -55,6 +55,9 @@ pub(crate) struct Shared<'a> {
     /// The worker that was lost, and how.
     lost_worker: Mutex<Option<LostWorker>>,
     has_lost_a_worker: AtomicBool,
+    /// A client's program did what it must not: the block ends with this error.
+    ended_by: Mutex<Option<LoadError>>,
+    is_ended_by_error: AtomicBool,
 }
 
 impl<'a> Shared<'a> {
@@ -98,6 +101,8 @@ impl<'a> Shared<'a> {
             clocks: SenderClocks::default(),
             lost_worker: Mutex::new(None),
             has_lost_a_worker: AtomicBool::new(false),
+            ended_by: Mutex::new(None),
+            is_ended_by_error: AtomicBool::new(false),
         }
     }
 
@@ -118,7 +123,25 @@ impl<'a> Shared<'a> {
 
     /// The block ends before its time: the user asked to stop, or a worker was lost.
     pub(crate) fn is_cut_short(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.has_lost_a_worker.load(Ordering::Acquire)
+        self.stop.load(Ordering::Relaxed)
+            || self.has_lost_a_worker.load(Ordering::Acquire)
+            || self.is_ended_by_error.load(Ordering::Acquire)
+    }
+
+    /// A client cannot go on: the block ends with this error. The first one counts.
+    pub(crate) fn end_by(&self, error: LoadError) {
+        if let Ok(mut place) = self.ended_by.lock() {
+            place.get_or_insert(error);
+        }
+        self.is_ended_by_error.store(true, Ordering::Release);
+    }
+
+    /// The error that ended the block.
+    pub(crate) fn ended_by(&self) -> Option<LoadError> {
+        match self.is_ended_by_error.load(Ordering::Acquire) {
+            true => self.ended_by.lock().ok()?.clone(),
+            false => None,
+        }
     }
 
     /// A worker was lost: the others end. The first one counts.

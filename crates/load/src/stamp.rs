@@ -49,18 +49,33 @@ pub enum Reading {
     Foreign,
 }
 
+/// The place of the time of the send within a stamp.
+pub(crate) const SENT_AT: usize = 32;
+/// Set in the code of the part where another program writes the time of the send: the checksum leaves it out then.
+const SENT_BY_ANOTHER: u64 = 8;
+
 impl Stamp {
+    /// Writes the stamp for another program, which writes the time of the send at [`SENT_AT`] of it.
+    pub(crate) fn write_for_another(&self, out: &mut [u8]) {
+        self.write_with(SENT_BY_ANOTHER, out);
+    }
+
     /// Writes the stamp to the first [`STAMP_BYTES`] of `out`.
     #[inline]
     pub(crate) fn write(&self, out: &mut [u8]) {
+        self.write_with(0, out);
+    }
+
+    #[inline]
+    fn write_with(&self, by_another: u64, out: &mut [u8]) {
         let words = [
-            u64::from(MAGIC) | u64::from(self.producer) << 32 | part_code(self.part) << 48,
+            u64::from(MAGIC) | u64::from(self.producer) << 32 | (part_code(self.part) | by_another) << 48,
             self.run,
             self.sequence,
             self.intended_ns,
             self.sent_ns,
         ];
-        for (place, word) in out.chunks_exact_mut(8).zip(words.iter().chain([&checksum(&words)])) {
+        for (place, word) in out.chunks_exact_mut(8).zip(words.iter().chain([&checksum(checked(&words))])) {
             place.copy_from_slice(&word.to_le_bytes());
         }
     }
@@ -80,8 +95,8 @@ impl Stamp {
         if words[0] as u32 != MAGIC {
             return Reading::Foreign;
         }
-        let Some(part) = part_of(words[0] >> 48) else { return Reading::Damaged };
-        if checksum(&words[..5]) != words[5] {
+        let Some(part) = part_of((words[0] >> 48) & !SENT_BY_ANOTHER) else { return Reading::Damaged };
+        if checksum(checked(&words[..5])) != words[5] {
             return Reading::Damaged;
         }
         Reading::Stamped(Stamp {
@@ -93,6 +108,12 @@ impl Stamp {
             sent_ns: words[4],
         })
     }
+}
+
+/// The words under the checksum.
+#[inline]
+fn checked(words: &[u64]) -> &[u64] {
+    if words[0] >> 48 & SENT_BY_ANOTHER == 0 { words } else { &words[..words.len() - 1] }
 }
 
 fn part_code(part: Part) -> u64 {
@@ -142,6 +163,16 @@ mod tests {
         stamp().write(&mut bytes);
         assert_eq!(Stamp::read(&bytes), Reading::Stamped(stamp()));
         assert_eq!(bytes[STAMP_BYTES], 0xFF);
+    }
+
+    #[test]
+    fn another_program_writes_the_time_of_the_send_and_nothing_else() {
+        let mut bytes = [0u8; STAMP_BYTES];
+        stamp().write_for_another(&mut bytes);
+        bytes[SENT_AT..SENT_AT + 8].copy_from_slice(&77u64.to_le_bytes());
+        assert_eq!(Stamp::read(&bytes), Reading::Stamped(Stamp { sent_ns: 77, ..stamp() }));
+        bytes[SENT_AT - 1] ^= 1;
+        assert_eq!(Stamp::read(&bytes), Reading::Damaged);
     }
 
     proptest! {

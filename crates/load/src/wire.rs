@@ -190,6 +190,7 @@ pub(crate) mod sample {
         StepPlan {
             name: "step".into(),
             driver: Driver::Wire,
+            external: None,
             topic: TopicPlan::Existing { name: "topic".into() },
             load,
             producer: Properties::new(),

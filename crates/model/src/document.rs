@@ -7,7 +7,7 @@
 use crate::facts::{HostDelta, HostFacts, LogDirectory, ProcessIo, RequestTimes, UntilDevice};
 use crate::finding::{Comparison, Finding, Validity};
 use crate::observation::{
-    Accounting, AppendTimes, ClientStatistics, Counts, Distribution, ErrorCount, Latencies, ReplicationLag,
+    Accounting, AppendTimes, ClientStatistics, Counts, Distribution, ErrorCount, Latencies, ProgramAccount, ReplicationLag,
     SecondRow, Spread, Stage, StepInstrument, Throughput, Twin,
 };
 use crate::outcome::Outcome;
@@ -242,6 +242,9 @@ pub struct BlockResult {
     /// Mean of actual minus intended send time of its measured messages; absent without a schedule.
     #[serde(default)]
     pub slip_mean_ns: Option<f64>,
+    /// The programs that were its clients; empty where all were in the generating process.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ProgramAccount>,
     /// The workers that ran its clients; empty where the generating program did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerBlock>,

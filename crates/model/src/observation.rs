@@ -231,6 +231,55 @@ pub struct Accounting {
     pub unreplicated_growth: Option<i64>,
 }
 
+/// What a program that was a client in a block said of itself, and its pauses.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramAccount {
+    /// `producer` or `consumer`.
+    pub role: String,
+    /// Its own words: `client`, `version`, `runtime` and what else it told.
+    pub about: BTreeMap<String, String>,
+    /// Its notes, the first of them.
+    pub notes: Vec<String>,
+    /// Lines that it printed, which are no part of the protocol.
+    pub printed_lines: u64,
+    /// The last of them.
+    pub printed: Vec<String>,
+    /// CPU time of its process, from its start until it was told to end.
+    pub cpu_ns: Option<u64>,
+    /// Its pauses; absent where it did not tell the time again and again.
+    pub pauses: Option<ProgramPauses>,
+}
+
+/// The pauses of a program: gaps of a thread that tells the time every 10 ms.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramPauses {
+    /// The number of times that it told the time.
+    pub beats: u64,
+    /// The longest time between two of them.
+    pub longest_gap_ns: u64,
+    /// Gaps of 50 ms and more.
+    pub pauses: u64,
+    /// Their sum, without the 10 ms that each has by plan.
+    pub paused_ns: u64,
+    /// The first of them.
+    pub listed: Vec<ProgramPause>,
+    /// Safepoints that its JVM logged, and their sum.
+    pub safepoints: u64,
+    /// Their sum.
+    pub safepoints_ns: u64,
+}
+
+/// A pause of a program.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramPause {
+    /// Its begin: CLOCK_MONOTONIC of the host.
+    pub begin_ns: u64,
+    /// Its length.
+    pub length_ns: u64,
+    /// The operation of its JVM that stopped it, as the JVM logged it; absent where none was logged.
+    pub cause: Option<String>,
+}
+
 /// The lag of in-sync followers behind their leaders, asked again and again at random moments from the begin of a block's
 /// measured part until all of it was received, or the drain was over.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]

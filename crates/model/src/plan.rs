@@ -1,9 +1,11 @@
 //! A plan: a scenario fully resolved. No value is missing here, and [`Plan::origins`] says where each came from.
 
+mod external;
 mod labs;
 mod load;
 mod own_rate;
 
+pub use external::{ClientProgram, ExternalPlan, JavaClient};
 pub use labs::heap_mib;
 pub use load::{
     Keys, Length, LoadPlan, Mode, Payload, Purpose, RateStep, STAMP_HEADER, Schedule, SizePlan, WeightedSize,
@@ -177,14 +179,17 @@ pub enum Driver {
     Librdkafka,
     /// Plumb's own data plane: batches prepared ahead, a fraction of a client's CPU time.
     Wire,
+    /// Programs of their own, at least on one side: the step says which.
+    External,
 }
 
 impl Driver {
-    /// `librdkafka`, `wire`.
+    /// `librdkafka`, `wire`, `external`.
     pub fn name(self) -> &'static str {
         match self {
             Driver::Librdkafka => "librdkafka",
             Driver::Wire => "wire",
+            Driver::External => "external",
         }
     }
 }
@@ -218,6 +223,9 @@ pub struct StepPlan {
     /// The client that drives it.
     #[serde(default)]
     pub driver: Driver,
+    /// The programs, where the driver is an external one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external: Option<ExternalPlan>,
     /// The topic that it uses.
     pub topic: TopicPlan,
     /// The load.
@@ -233,6 +241,11 @@ pub struct StepPlan {
 }
 
 impl StepPlan {
+    /// The client or clients that drive it, by name.
+    pub fn driver_name(&self) -> String {
+        self.external.as_ref().map_or_else(|| self.driver.name().to_owned(), ExternalPlan::name)
+    }
+
     /// True if a topic of the user's is read as it is: nothing in it is known beforehand but its length.
     pub fn reads_as_it_is(&self) -> bool {
         self.load.mode == Mode::Consume && matches!(self.topic, TopicPlan::Existing { .. })

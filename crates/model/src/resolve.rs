@@ -7,6 +7,7 @@ mod bounds;
 mod cluster;
 mod clusters;
 mod error;
+mod external;
 mod goal;
 mod large_values;
 mod length;
@@ -71,7 +72,7 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
                 true => variant.name.clone().unwrap_or_default(),
                 false => step_name(scenario, setups.len(), &variant),
             };
-            let driver = variant.driver.as_ref().map(|driver| driver.values()[0]);
+            let driver = variant.driver.as_ref().map(|driver| driver.values()[0].clone());
             if let Some(clusters) = clusters.as_ref().filter(|_| own_clusters[index].is_some()) {
                 clusters.note(index, steps.len(), &mut trail);
             }
@@ -79,8 +80,11 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
                 Some(own) => Some(own.clone()),
                 None => log_dirs_used::own_lab(&cluster, &variant, steps.len(), &mut trail),
             };
+            let words =
+                trail.step(format!("{at}.driver"), "driver", &variant, driver, || Driver::default().into());
             let mut step = StepPlan {
-                driver: trail.step(format!("{at}.driver"), "driver", &variant, driver, Driver::default),
+                driver: words.driver,
+                external: words.external,
                 topic: topic::topic(&variant.topic, &at, &mut trail, &variant)?,
                 load: load::load(&variant.load, scenario.goal.is_some(), &at, &mut trail, &variant)?,
                 producer: properties::properties("producer", &variant.producer, &at, &mut trail, &variant)?,
@@ -158,6 +162,7 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
         origins: trail.origins,
     };
     bounds::check(&plan)?;
+    external::check(&plan)?;
     secrets::check(&plan)?;
     log_dirs::check(&plan)?;
     bounds::check_replicas(&plan)?;

@@ -4,6 +4,7 @@
 //! a list: a sweep. [`crate::resolve`] turns a scenario into a [`crate::plan::Plan`].
 
 mod cluster;
+mod driver;
 mod goal;
 mod one_or_many;
 mod scalar;
@@ -13,6 +14,7 @@ mod trial;
 
 pub use crate::rate::RateWords;
 pub use cluster::{ClusterWords, LabWords, LogDirsWords};
+pub use driver::DriverWords;
 pub use goal::GoalWords;
 pub use one_or_many::OneOrMany;
 pub use scalar::Scalar;
@@ -20,7 +22,7 @@ pub use search::{SearchAllow, SearchWords};
 pub use size::SizeWords;
 pub use trial::{ArmClusterWords, ArmLabWords, ArmWords, ArmsWords, MarginWords, TrialWords};
 
-use crate::plan::{Driver, Keys, Mode, Payload, Purpose, Schedule};
+use crate::plan::{Keys, Mode, Payload, Purpose, Schedule};
 use crate::units::Nanos;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -42,7 +44,7 @@ pub struct Scenario {
     #[serde(default)]
     pub clusters: BTreeMap<String, ClusterWords>,
     /// The client that drives the path, for every setup that says nothing else.
-    pub driver: Option<OneOrMany<Driver>>,
+    pub driver: Option<OneOrMany<DriverWords>>,
     /// Confidence level of every interval, such as 0.95.
     pub level: Option<f64>,
     /// Rounds over all steps, each with fresh clients.
@@ -82,7 +84,7 @@ pub struct SetupWords {
     /// Its cluster, one of `clusters`.
     pub cluster: Option<String>,
     /// The client that drives it, over the scenario's.
-    pub driver: Option<OneOrMany<Driver>>,
+    pub driver: Option<OneOrMany<DriverWords>>,
     /// Producer properties by librdkafka's names.
     #[serde(default)]
     pub producer: BTreeMap<String, OneOrMany<Scalar>>,

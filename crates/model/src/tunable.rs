@@ -277,6 +277,8 @@ impl Tunable {
         match driver {
             Driver::Librdkafka => true,
             Driver::Wire => self.on_wire,
+            // Its properties are known to the program alone.
+            Driver::External => false,
         }
     }
 

@@ -4,6 +4,7 @@ pub mod pairs;
 
 use crate::{ledger, queues, wording};
 use plumb_model::document::{RunDocument, StepResult};
+use plumb_model::plan::StepPlan;
 use plumb_model::observation::{Distribution, Interval, StageName};
 
 /// The document's steps as CSV (RFC 4180, `\n` at line ends, header first).
@@ -88,7 +89,7 @@ impl Row {
 
     fn rates(&mut self, document: &RunDocument, step: &StepResult) {
         let plan = document.plan.steps.iter().find(|plan| plan.name == step.name);
-        self.put("driver", plan.map(|plan| plan.driver.name()));
+        self.put("driver", plan.map(StepPlan::driver_name));
         self.put("producers", plan.map(|plan| plan.load.producers));
         self.put("consumers", plan.map(|plan| plan.load.consumers));
         let throughput = &step.throughput;

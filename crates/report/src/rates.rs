@@ -30,7 +30,7 @@ pub(crate) struct Row<'d> {
 }
 
 const COLUMNS: [Column; 14] = [
-    text("driver", "the client", |row| Some(row.plan.driver.name().to_owned())),
+    text("driver", "the client", |row| Some(row.plan.driver_name())),
     text("size", "of a value", size),
     number("prod.", "producers", |row| row.produces().then(|| count(row.plan.load.producers.into()))),
     number("cons.", "consumers", |row| row.receives().then(|| count(row.plan.load.consumers.into()))),

@@ -11,6 +11,7 @@ use super::target::Target;
 use super::utc::timestamp;
 use crate::context::RunContext;
 use crate::error::Result;
+use crate::external;
 use crate::run_dir::{RunDir, RunDirError};
 use crate::watcher::Event;
 use crate::workers::WorkerCrew;
@@ -114,6 +115,7 @@ pub(super) fn run(job: &Job, place: &mut Place<'_>) -> Result<bool> {
     let resumed = record.document.run.resumed.len() as u64;
     let part = u64::from(slot.position) + (resumed << 32);
     let group = format!("plumb-{}-{}-{part}", record.document.run.id, slot.index + 1);
+    let programs = external::programs(step)?;
     let spec = BlockSpec {
         run: Random::for_part(record.run_number(), part).bits(),
         group: &group,
@@ -123,6 +125,7 @@ pub(super) fn run(job: &Job, place: &mut Place<'_>) -> Result<bool> {
         share: job.share,
         seed: Random::for_part(job.seed, u64::from(slot.position) + 1_000).bits(),
         spin_ns: place.spin_ns,
+        programs: programs.as_ref(),
     };
     let until_device = devices::until_device(&spec, target, context)?;
     let started_at = Timestamp::now();
@@ -194,6 +197,7 @@ pub(super) fn run(job: &Job, place: &mut Place<'_>) -> Result<bool> {
     block.request_times = readings.request_times.clone();
     block.host = readings.host.clone();
     block.broker_io = readings.broker_io;
+    block.programs = outcome.programs.clone();
     block.workers = outcome.workers.iter().map(worker_block).collect();
     block.lost_worker = outcome.lost_worker.as_ref().map(|lost| format!("{}: {}", lost.name, lost.reason));
     let own_cpu_ns = readings.own.as_ref().and_then(|own| own.cpu_ns);

@@ -22,6 +22,22 @@ pub fn write<T: Serialize>(file: &str, kept: &T) {
     }
 }
 
+/// A file with this content, written if it is not there.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn file(name: &str, content: &[u8]) -> std::io::Result<PathBuf> {
+    let path = place(name).unwrap_or_else(|| std::env::temp_dir().join(name));
+    if fs_err::read(&path).is_ok_and(|found| found == content) {
+        return Ok(path);
+    }
+    let partial = path.with_extension(format!("{}.partial", std::process::id()));
+    path.parent().map(fs_err::create_dir_all).transpose()?;
+    fs_err::write(&partial, content)?;
+    fs_err::rename(&partial, &path)?;
+    Ok(path)
+}
+
 /// Forgets it.
 pub fn forget(file: &str) {
     if let Some(path) = place(file) {

@@ -90,6 +90,8 @@ fn wanted(plan: &Plan) -> Vec<(Driver, u64)> {
         .steps
         .iter()
         .filter(sends)
+        // What a program of its own can send is not known before it is tried.
+        .filter(|step| step.external.is_none())
         .map(|step| (step.driver, step.load.size.mean().round() as u64))
         .collect();
     wanted.sort_unstable();
@@ -117,6 +119,7 @@ fn measure(driver: Driver, size: Bytes, stop: &Arc<AtomicBool>) -> Result<Option
         share: Share::Time(MEASURED),
         seed: 1,
         spin_ns: 0,
+        programs: None,
     };
     match block::run(&cluster, &spec, stop, &mut |_: Observation<'_>| {}) {
         Ok(outcome) if outcome.stopped => Ok(None),
@@ -153,6 +156,7 @@ fn step(driver: Driver, size: Bytes) -> StepPlan {
     StepPlan {
         name: TOPIC.to_owned(),
         driver,
+        external: None,
         topic: TopicPlan::Existing { name: TOPIC.to_owned() },
         load,
         producer,

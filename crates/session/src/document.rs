@@ -315,12 +315,15 @@ pub(super) fn empty_result(step: &StepPlan) -> StepResult {
 
 /// The clients in use, with their versions.
 fn client(plan: &Plan) -> String {
-    let mut drivers: Vec<Driver> = plan.steps.iter().map(|step| step.driver).collect();
+    let mut drivers: Vec<(Driver, String)> =
+        plan.steps.iter().map(|step| (step.driver, step.driver_name())).collect();
     drivers.sort_unstable();
     drivers.dedup();
-    let name = |driver: &Driver| match driver {
+    let name = |(driver, name): &(Driver, String)| match driver {
         Driver::Librdkafka => plumb_load::librdkafka::version(),
         Driver::Wire => format!("plumb wire {}", env!("CARGO_PKG_VERSION")),
+        // Each block says what its programs told of themselves.
+        Driver::External => name.clone(),
     };
     drivers.iter().map(name).collect::<Vec<_>>().join(", ")
 }

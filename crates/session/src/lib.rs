@@ -25,6 +25,7 @@ mod decider;
 mod devices;
 mod document;
 mod error;
+mod external;
 mod fold;
 mod lab_watch;
 mod log_dirs;

@@ -11,6 +11,7 @@ use crate::context::RunContext;
 use crate::decider;
 use crate::document::Record;
 use crate::error::Result;
+use crate::external;
 #[cfg(doc)]
 use crate::error::SessionError;
 use crate::fold::StepFold;
@@ -162,6 +163,9 @@ pub fn check(plan: &Plan) -> Result<ClientConfig> {
     for step in &plan.steps {
         let own = client_config::read(client_config::path_of_step(plan, step))?;
         plumb_load::block::check(step, &own.properties)?;
+    }
+    for step in &plan.steps {
+        external::programs(step)?;
     }
     target::check(plan)?;
     memory::check(plan)?;

@@ -5,6 +5,7 @@ use super::block::has_own_topic;
 use super::target::Target;
 use crate::context::RunContext;
 use crate::error::Result;
+use crate::external;
 use plumb_load::block::{self, BlockOutcome, BlockSpec};
 use plumb_load::observation::Observation;
 use plumb_load::random::Random;
@@ -138,6 +139,7 @@ fn carry(
 ) -> Result<Option<BlockOutcome>> {
     let group = format!("plumb-{:016x}-beside-{topic}", part.run);
     let topic = target.topic(topic, &load.step.topic)?;
+    let programs = external::programs(load.step)?;
     let spec = BlockSpec {
         // No block has this part's number.
         run: Random::for_part(part.run, u64::MAX).bits(),
@@ -148,6 +150,7 @@ fn carry(
         share: load.share,
         seed: load.seed,
         spin_ns: part.spin_ns,
+        programs: programs.as_ref(),
     };
     let result = block::run(&target.cluster, &spec, target.stop(), &mut |_: Observation<'_>| {});
     target.cluster.delete_group(&group);

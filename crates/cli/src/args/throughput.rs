@@ -2,8 +2,8 @@
 
 use super::{OutputArgs, parse_bytes, parse_nanos};
 use clap::{Args, ValueEnum};
-use plumb_model::plan::{Driver, SizePlan};
-use plumb_model::scenario::{GoalWords, OneOrMany, RateWords, Scalar, SizeWords};
+use plumb_model::plan::SizePlan;
+use plumb_model::scenario::{DriverWords, GoalWords, OneOrMany, RateWords, Scalar, SizeWords};
 use plumb_model::units::{Bytes, Nanos};
 use serde::Deserialize;
 use serde::de::value::{Error as ReadError, StrDeserializer};
@@ -52,7 +52,7 @@ pub(crate) struct ThroughputArgs {
     pub(crate) size: Option<OneOrMany<SizeWords>>,
     /// The client that drives it: wire (Plumb's own), librdkafka, or both [default: wire]
     #[arg(long, value_name = "DRIVER", value_parser = parse_drivers, help_heading = LOAD)]
-    pub(crate) driver: Option<OneOrMany<Driver>>,
+    pub(crate) driver: Option<OneOrMany<DriverWords>>,
     /// Producer clients: 4, a list 1,2,4, or a range 1..30 or "1..30 step 5" [default: 1]
     #[arg(long, value_name = "RANGE", value_parser = parse_numbers, help_heading = LOAD)]
     pub(crate) producers: Option<OneOrMany<u32>>,
@@ -163,12 +163,11 @@ fn parse_sizes(text: &str) -> Result<OneOrMany<SizeWords>, String> {
     list(text, |part| Ok(vec![SizeWords(SizePlan::Fixed(parse_bytes(part)?))]))
 }
 
-/// `wire`, `librdkafka`, or both.
-pub(super) fn parse_drivers(text: &str) -> Result<OneOrMany<Driver>, String> {
-    list(text, |part| match part {
-        "wire" => Ok(vec![Driver::Wire]),
-        "librdkafka" => Ok(vec![Driver::Librdkafka]),
-        _ => Err(format!("{part:?} is no driver; there are wire and librdkafka")),
+/// `wire`, `librdkafka`, `java`, or several.
+pub(super) fn parse_drivers(text: &str) -> Result<OneOrMany<DriverWords>, String> {
+    list(text, |part| match DriverWords::of_name(part) {
+        Some(driver) => Ok(vec![driver]),
+        None => Err(format!("{part:?} is no driver; there are wire, librdkafka and java")),
     })
 }
 

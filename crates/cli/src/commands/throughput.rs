@@ -72,7 +72,7 @@ fn scenario(arguments: &ThroughputArgs) -> Result<(Scenario, Sources), UsageErro
     let scenario = Scenario {
         seed: arguments.seed,
         cluster: Some(cluster(arguments)),
-        driver: arguments.driver.clone().or(Some(OneOrMany::One(Driver::Wire))),
+        driver: arguments.driver.clone().or(Some(OneOrMany::One(Driver::Wire.into()))),
         blocks: Some(arguments.blocks.unwrap_or_else(|| blocks(arguments))),
         goal: arguments.goal,
         topic,

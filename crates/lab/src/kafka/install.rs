@@ -41,6 +41,15 @@ pub fn profiler_jar() -> Option<PathBuf> {
     verified.flat_map(|directory| jars_in(&directory.join("libs")).unwrap_or_default()).find(is_profiler)
 }
 
+/// The jars of Apache Kafka with its clients, fetched when they are not there yet.
+///
+/// # Errors
+/// As a lab that cannot be started for want of them.
+pub fn client_class_path() -> Result<Vec<PathBuf>> {
+    let install = Install::from_options(&LabOptions::default())?;
+    Ok(install.class_path().map(Path::to_owned).collect())
+}
+
 /// Jars that a broker can be started from.
 #[derive(Debug, Clone)]
 pub struct Install {

@@ -9,6 +9,14 @@ use super::error::{LabError, Result};
 /// Kafka 4 brokers need Java 17 (KIP-1013).
 const FEATURE_RELEASE_MIN: u32 = 17;
 
+/// The launcher of a Java that is new enough for Kafka's clients and brokers.
+///
+/// # Errors
+/// When there is none.
+pub fn java_launcher() -> Result<PathBuf> {
+    Ok(Java::of_environment()?.program)
+}
+
 /// A Java runtime that is new enough.
 #[derive(Debug, Clone)]
 pub(super) struct Java {

@@ -8,7 +8,7 @@ use crate::shared::Shared;
 use crate::unread::{LogRead, Unread, unread};
 use crate::wire::LeaderEnds;
 use plumb_model::observation::{
-    Accounting, AppendTimes, ClientStatistics, Counts, ErrorCount, ReplicationLag,
+    Accounting, AppendTimes, ClientStatistics, Counts, ErrorCount, ProgramAccount, ReplicationLag,
 };
 use plumb_model::plan::{LoadPlan, Mode, Properties, Schedule};
 
@@ -63,6 +63,8 @@ pub struct BlockOutcome {
     pub producer_properties: Properties,
     /// The consumers' resolved properties.
     pub consumer_properties: Properties,
+    /// The programs that were clients; empty where all were in this process.
+    pub programs: Vec<ProgramAccount>,
     /// The workers whose clients they were; empty where they were in this process.
     pub workers: Vec<WorkerOutcome>,
     /// The worker that was lost: the block ended with it, and what became of its messages is not known.
@@ -220,6 +222,7 @@ pub(super) fn outcome(
         errors: merged.errors.list(),
         producer_properties: Properties::new(),
         consumer_properties: Properties::new(),
+        programs: Vec::new(),
         workers: Vec::new(),
         lost_worker: shared.lost_worker(),
     }

@@ -66,7 +66,7 @@ impl Phases<'_> {
             if let Some((code, text)) = self.shared.probe_error() {
                 return Err(self.probe_error(&code, &text));
             }
-            if let Some(error) = self.shared.failure() {
+            if let Some(error) = self.shared.failure().or_else(|| self.shared.ended_by()) {
                 return Err(error);
             }
             let probed = !self.shared.takes_any_run();
@@ -75,7 +75,9 @@ impl Phases<'_> {
             let unready = unready.or_else(|| (!self.shared.group_is_complete()).then_some(0));
             match unready {
                 None => return Ok(()),
-                Some(_) if self.shared.stopped() => return Err(LoadError::Stopped),
+                Some(_) if self.shared.stopped() => {
+                    return Err(self.shared.ended_by().unwrap_or(LoadError::Stopped));
+                }
                 Some(partition) if now_ns() - started_ns > READY_S * 1_000_000_000 => {
                     return Err(LoadError::NotReady {
                         topic: self.spec.topic.to_owned(),

@@ -8,7 +8,7 @@ pub(crate) mod clients;
 pub mod connect;
 mod consume;
 #[expect(unsafe_code, reason = "librdkafka is a C library; every call into it is in this module")]
-mod ffi;
+pub(crate) mod ffi;
 pub mod java;
 mod offsets;
 mod produce;

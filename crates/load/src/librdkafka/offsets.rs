@@ -2,7 +2,7 @@
 
 use super::admin::TIMEOUT;
 use super::connect::Cluster;
-use super::ffi::Watermarks;
+use super::ffi::{Client, Role, Watermarks};
 use crate::clock::now_ns;
 use crate::error::LoadError;
 use std::time::Duration;
@@ -20,6 +20,23 @@ const PASSING: &[&str] = &[
 ];
 
 impl Cluster {
+    /// Lets a group that has no members begin at these offsets of a topic.
+    pub(crate) fn begin_group_at(&self, group: &str, topic: &str, offsets: &[i64]) -> Result<(), LoadError> {
+        let mut properties = self.properties.clone();
+        properties.insert("group.id".to_owned(), group.to_owned());
+        let client = Client::new(Role::Consumer, &properties)?;
+        let started = now_ns();
+        loop {
+            let Err(reason) = client.commit(topic, offsets) else { return Ok(()) };
+            if now_ns() - started > self.patience.longest_wait(LEADER_WAIT).as_nanos() as u64 {
+                let operation = format!("set the offsets at which group {group} begins");
+                return Err(LoadError::Refused { operation, reason });
+            }
+            // The group's coordinator may only be on its way.
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// First offset of each partition that is still there.
     pub(crate) fn begin_offsets(&self, topic: &str, partitions: usize) -> Result<Vec<i64>, LoadError> {
         self.of_each(topic, partitions, |watermarks| watermarks.low)

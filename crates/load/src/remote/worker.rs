@@ -200,6 +200,8 @@ fn run_part(
         share: job.share()?,
         seed: job.seed,
         spin_ns: settings.spin_ns,
+        // The plan refuses them.
+        programs: None,
     };
     let stop = AtomicBool::new(false);
     let shared = Shared::new(job.run, &load, &stop, &job.starts, false)

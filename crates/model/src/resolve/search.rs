@@ -233,7 +233,7 @@ fn unknown_setting(wanted: &str, trail: &Trail) -> ResolveError {
 /// The reason why changing a setting does nothing on this path, or cannot be done; none where it may do something.
 fn idle(tunable: &Tunable, step: &StepPlan, trail: &Trail) -> Option<&'static str> {
     if !tunable.is_of(step.driver) {
-        return Some("the wire driver has it not");
+        return Some("the driver has it not, or nobody knows here");
     }
     match (tunable.owner, tunable.name) {
         (Owner::Consumer, _) if step.load.consumers == 0 || step.load.mode == Mode::Produce => {

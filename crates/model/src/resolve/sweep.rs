@@ -1,8 +1,7 @@
 //! Expands a setup whose values are lists into one variant for each combination.
 
 use super::ResolveError;
-use crate::plan::Driver;
-use crate::scenario::{LoadWords, OneOrMany, RateWords, Scalar, Scenario, SetupWords, SizeWords, TopicWords};
+use crate::scenario::{DriverWords, LoadWords, OneOrMany, RateWords, Scalar, Scenario, SetupWords, SizeWords, TopicWords};
 use crate::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -20,7 +19,7 @@ pub(super) struct Variant {
     pub(super) setup_index: usize,
     pub(super) place: String,
     pub(super) name: Option<String>,
-    pub(super) driver: Option<OneOrMany<Driver>>,
+    pub(super) driver: Option<OneOrMany<DriverWords>>,
     pub(super) producer: BTreeMap<String, OneOrMany<Scalar>>,
     pub(super) consumer: BTreeMap<String, OneOrMany<Scalar>>,
     pub(super) load: LoadWords,
@@ -167,9 +166,9 @@ macro_rules! labelled_by_display {
 
 labelled_by_display!(u32, u64, RateWords, Nanos);
 
-impl Label for Driver {
+impl Label for DriverWords {
     fn label(&self) -> String {
-        self.name().to_owned()
+        self.name()
     }
 }
 

@@ -4,7 +4,8 @@
 //! run around its blocks. What the words come to is in [`crate::trial::TrialPlan`].
 
 use super::{LoadWords, OneOrMany, Scalar, SetupWords, TopicWords};
-use crate::plan::{Driver, InterBroker};
+use super::DriverWords;
+use crate::plan::InterBroker;
 use crate::trial::Against;
 use crate::verdict::Verdict;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -25,7 +26,7 @@ pub struct ArmsWords(pub Vec<(String, ArmWords)>);
 #[serde(deny_unknown_fields)]
 pub struct ArmWords {
     /// The client that drives it, over the scenario's.
-    pub driver: Option<OneOrMany<Driver>>,
+    pub driver: Option<OneOrMany<DriverWords>>,
     /// Producer properties by librdkafka's names.
     #[serde(default)]
     pub producer: BTreeMap<String, OneOrMany<Scalar>>,

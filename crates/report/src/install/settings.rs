@@ -42,8 +42,8 @@ pub(crate) fn settings(handed: &Handed) -> Vec<Change> {
     found.extend(of_topic(handed));
     found.extend(of_cluster(handed));
     found.extend(of_host(handed));
-    if won.plan.driver != against.plan.driver {
-        let name = |step: &super::Step| format!("{:?}", step.plan.driver).to_lowercase();
+    if won.plan.driver_name() != against.plan.driver_name() {
+        let name = |step: &super::Step| step.plan.driver_name();
         found.push(Change::plain(of(Owner::Other, "client"), Some(name(&against)), Some(name(&won))));
     }
     found

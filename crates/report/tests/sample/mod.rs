@@ -309,6 +309,7 @@ fn step_plan(setup: &Setup) -> StepPlan {
     StepPlan {
         name: setup.name.to_owned(),
         driver: Driver::Librdkafka,
+        external: None,
         topic: TopicPlan::Own { partitions: 1, replication: 1, configs: BTreeMap::new(), log_dir: None },
         load: LoadPlan {
             rate_per_s: Some(setup.rate_per_s),

@@ -208,6 +208,7 @@ fn plan(name: &str, mode: Mode, producers: u32) -> StepPlan {
     StepPlan {
         name: name.to_owned(),
         driver: Driver::Wire,
+        external: None,
         load: LoadPlan {
             rate_per_s: None,
             schedule: Schedule::Saturating,

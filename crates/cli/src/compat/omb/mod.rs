@@ -96,7 +96,8 @@ fn translate(
         Client::Wire => {
             Setting::added("driver", "wire", "Plumb's own client; librdkafka by --client librdkafka")
         }
-        Client::Librdkafka => Setting::added("driver", "librdkafka", "--client"),
+        // An import chooses between the two.
+        Client::Librdkafka | Client::External => Setting::added("driver", "librdkafka", "--client"),
     });
     Ok(Import {
         text: draft.text(),

@@ -52,7 +52,7 @@ pub(crate) fn scenario(
     let scenario = Scenario {
         name: Some("kafka-consumer-perf-test".to_owned()),
         cluster: Some(ClusterWords { bootstrap: Some(bootstrap), config, ..ClusterWords::default() }),
-        driver: Some(OneOrMany::One(driver)),
+        driver: Some(OneOrMany::One(driver.into())),
         blocks: Some(1),
         settle: Some(Nanos(0)),
         twin: Some(0),

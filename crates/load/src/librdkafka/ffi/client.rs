@@ -189,6 +189,26 @@ impl Client {
         Err(LoadError::Refused { operation: "subscribe".to_owned(), reason: error_text(code) })
     }
 
+    /// Commits the offsets at which the client's group begins, by partition; the group has no members yet.
+    pub(crate) fn commit(&self, topic: &str, offsets: &[i64]) -> Result<(), String> {
+        let topic = c_string(topic);
+        // SAFETY: the list is made, used and destroyed here; the handle is alive, and a commit that is not asynchronous has ended.
+        let code = unsafe {
+            let list = sys::rd_kafka_topic_partition_list_new(i32::try_from(offsets.len()).unwrap_or(i32::MAX));
+            for (partition, offset) in (0..).zip(offsets) {
+                sys::rd_kafka_topic_partition_list_add(list, topic.as_ptr(), partition);
+                sys::rd_kafka_topic_partition_list_set_offset(list, topic.as_ptr(), partition, *offset);
+            }
+            let code = sys::rd_kafka_commit(self.handle(), list, 0);
+            sys::rd_kafka_topic_partition_list_destroy(list);
+            code
+        };
+        match code {
+            sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR => Ok(()),
+            code => Err(format!("{} ({})", error_text(code), error_name(code))),
+        }
+    }
+
     /// Stops receiving from every partition that is held.
     pub(crate) fn pause(&self) {
         self.with_assignment(|list| {

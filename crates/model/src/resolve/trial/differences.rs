@@ -48,9 +48,9 @@ fn usual(path: &str) -> String {
 fn values(Arm { step, words }: Arm<'_>, cluster: &ClusterPlan) -> BTreeMap<String, String> {
     let mut values = BTreeMap::new();
     // The whole of a plan's part, so that none can be forgotten here when the plan gains one.
-    let StepPlan { name: _, driver, topic, load, producer, consumer, cluster: own } = step;
+    let StepPlan { name: _, driver: _, external: _, topic, load, producer, consumer, cluster: own } = step;
     let parts = [
-        ("driver", serde_json::to_value(driver)),
+        ("driver", serde_json::to_value(step.driver_name())),
         ("topic", serde_json::to_value(topic)),
         ("load", serde_json::to_value(load)),
         ("producer", serde_json::to_value(producer)),

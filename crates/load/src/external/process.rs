@@ -1,0 +1,198 @@
+//! The process of a program: started so that it ends with this one, its words kept, ended with all that it has started.
+//!
+//! Its standard input is a socket, on which it also answers: no path, no environment, and nothing that another process inherits. What it
+//! prints is no part of the protocol: the last lines are kept for whoever reads an error, and safepoints that a JVM logs are taken out.
+
+use super::pauses::{Safepoint, safepoint};
+use super::{DriverCommand, Role};
+use crate::error::LoadError;
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, getpid, getppid, kill_process_group, set_parent_process_death_signal,
+    waitid,
+};
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Lines that are kept of what a program prints (ours: an exception's beginning and its cause).
+const LINES_KEPT: usize = 12;
+/// The longest line that is kept, in bytes.
+const LINE_MAX: u64 = 4_096;
+/// Most lines that a program may print in a block: beyond it, printing is what is measured (ours).
+pub(super) const LINES_MOST: u64 = 100_000;
+/// Safepoints that are kept.
+const SAFEPOINTS_KEPT: usize = 4_096;
+
+/// A running program, and its end of the socket that is ours.
+#[derive(Debug)]
+pub(crate) struct Program {
+    child: Child,
+    pub(super) role: Role,
+    pub(super) socket: UnixStream,
+    said: Arc<Mutex<Said>>,
+    readers: Vec<JoinHandle<()>>,
+}
+
+/// What a program printed.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    /// The last lines.
+    pub(super) lines: VecDeque<String>,
+    /// All of them.
+    pub(super) count: u64,
+    /// The pauses that its JVM logged.
+    pub(super) safepoints: Vec<Safepoint>,
+}
+
+impl Program {
+    pub(super) fn start(command: &DriverCommand, role: Role) -> Result<Self, LoadError> {
+        let cannot = |error: std::io::Error| LoadError::DriverStart {
+            program: command.words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default(),
+            reason: error.to_string(),
+        };
+        let (ours, theirs) = UnixStream::pair().map_err(cannot)?;
+        ours.set_nonblocking(true).map_err(cannot)?;
+        let mut words = command.words.iter();
+        let mut process = Command::new(words.next().map(OsString::as_os_str).unwrap_or_default());
+        process
+            .args(words)
+            .process_group(0)
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        end_with_this_thread(&mut process);
+        let mut child = process.spawn().map_err(cannot)?;
+        let said = Arc::<Mutex<Said>>::default();
+        let outputs: [Option<Box<dyn Read + Send>>; 2] = [
+            child.stdout.take().map(|output| Box::new(output) as _),
+            child.stderr.take().map(|output| Box::new(output) as _),
+        ];
+        let mut program = Program { child, role, socket: ours, said: Arc::clone(&said), readers: Vec::new() };
+        for output in outputs.into_iter().flatten() {
+            let said = Arc::clone(&said);
+            let reader = std::thread::Builder::new().name(format!("plumb-said-{}", role.word()));
+            program.readers.push(reader.spawn(move || listen(output, &said)).map_err(cannot)?);
+        }
+        Ok(program)
+    }
+
+    /// Its process id.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// True once it has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        self.pid().is_none_or(|pid| !matches!(waitid(WaitId::Pid(pid), options), Ok(None)))
+    }
+
+    /// How it ended and what it printed last, for an error. It is ended, if it had not.
+    pub(super) fn last_words(&mut self) -> String {
+        let status = match self.has_ended() {
+            true => self.child.wait().ok().map(words_of).unwrap_or_default(),
+            false => String::new(),
+        };
+        self.end(Duration::ZERO);
+        let said = self.said(|said| said.lines.iter().cloned().collect::<Vec<_>>().join(" | "));
+        match (status.is_empty(), said.is_empty()) {
+            (true, true) => "it printed nothing".to_owned(),
+            (true, false) => format!("it printed: {said}"),
+            (false, true) => format!("{status}, and printed nothing"),
+            (false, false) => format!("{status}, and printed: {said}"),
+        }
+    }
+
+    /// Looks at what it printed.
+    pub(super) fn said<T>(&self, look: impl FnOnce(&Said) -> T) -> T {
+        look(&self.said.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Waits so long for its end, and then ends it; what it has started ends in either case.
+    pub(super) fn end(&mut self, within: Duration) {
+        let until = Instant::now() + within;
+        while Instant::now() < until && !self.has_ended() {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        // Before it is waited for, so that the group's number is still its own.
+        if let Some(pid) = self.pid() {
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
+        let _ = self.child.wait();
+        for reader in self.readers.drain(..) {
+            let _ = reader.join();
+        }
+    }
+
+    fn pid(&self) -> Option<Pid> {
+        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        if !self.readers.is_empty() {
+            self.end(Duration::ZERO);
+        }
+    }
+}
+
+fn words_of(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("it ended with exit code {code}"),
+        (None, Some(signal)) => format!("it was ended by signal {signal}"),
+        (None, None) => "it ended".to_owned(),
+    }
+}
+
+/// Takes everything that it prints, so that it never waits for room.
+fn listen(output: impl Read, said: &Mutex<Said>) {
+    let mut output = BufReader::new(output);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match output.by_ref().take(LINE_MAX).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim_end();
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        match safepoint(text) {
+            Some(pause) if said.safepoints.len() < SAFEPOINTS_KEPT => said.safepoints.extend(pause),
+            Some(_) => {}
+            None if text.is_empty() => {}
+            None => {
+                said.count += 1;
+                if said.lines.len() == LINES_KEPT {
+                    said.lines.pop_front();
+                }
+                said.lines.push_back(text.to_owned());
+            }
+        }
+    }
+}
+
+/// Lets the kernel end the program when the thread that starts it ends, in whatever way (prctl(2), `PR_SET_PDEATHSIG`).
+#[expect(unsafe_code, reason = "only code between fork and exec can make the kernel end a program with its parent")]
+fn end_with_this_thread(command: &mut Command) {
+    let owner = getpid();
+    let prepare = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // The owner may have died before the line above.
+        if getppid() != Some(owner) {
+            return Err(rustix::io::Errno::SRCH.into());
+        }
+        Ok(())
+    };
+    // SAFETY: the closure runs between fork and exec, where only async-signal-safe calls are allowed. It makes two system calls
+    // through rustix, which allocates nothing and takes no lock.
+    unsafe { command.pre_exec(prepare) };
+}
