@@ -38,6 +38,7 @@ const UNSAFE: &[&str] = &[
     "crates/cli/src/inherited.rs",
     "crates/lab/src/kafka/launch.rs",
     "crates/link/tests/hostile_bytes.rs",
+    "crates/load/src/external/process.rs",
     "crates/load/src/librdkafka/mod.rs",
     "crates/observe/src/cpu_clock.rs",
     "crates/observe/src/ethtool.rs",

@@ -14,6 +14,7 @@ mod compat;
 mod devices;
 mod diagnose;
 mod drivers;
+mod external_drivers;
 mod faults;
 mod figures;
 mod figures_that_lie;

@@ -14,6 +14,7 @@ pub(crate) use compat::{
     ProducerPerfArgs, ProducerPerfRefused, Tool,
 };
 
+pub(crate) mod driver;
 pub(crate) mod observe;
 pub(crate) mod probe;
 pub(crate) mod result;
@@ -103,6 +104,8 @@ pub(crate) enum Command {
     Search(Box<search::SearchArgs>),
     /// Prove that a change helped: arms held against each other, with a verdict.
     Trial(Box<trial::TrialArgs>),
+    /// Clients that are programs of their own: try one, or be one.
+    Driver(driver::DriverCommandArgs),
     /// Run clients for a run on another host.
     Worker(worker::WorkerArgs),
     /// What two single runs, or two watched paths, show side by side, and what they cannot.
@@ -186,7 +189,7 @@ pub(crate) struct RunArgs {
     #[arg(
         long,
         value_name = "DIR",
-        conflicts_with_all = ["scenario", "quick", "bootstrap", "config", "out", "dry_run", "workers"]
+        conflicts_with_all = ["scenario", "quick", "bootstrap", "config", "driver", "java_classpath", "out", "dry_run", "workers"]
     )]
     pub(crate) resume: Option<PathBuf>,
     /// A tenth of each count and duration
@@ -195,6 +198,9 @@ pub(crate) struct RunArgs {
     /// The cluster.
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
+    /// The driver.
+    #[command(flatten)]
+    pub(crate) driver: driver::DriverArgs,
     /// Output.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -223,9 +229,12 @@ pub(crate) struct LatencyArgs {
     /// A client property under test; `producer.` or `consumer.` in front limits it to one side
     #[arg(short = 'X', value_name = "KEY=VALUE")]
     pub(crate) property: Vec<String>,
-    /// The client that drives it: librdkafka, wire (Plumb's own), or both [default: librdkafka]
+    /// The client that drives it: librdkafka, wire (Plumb's own), java, or several [default: librdkafka]
     #[arg(long, value_name = "DRIVER", value_parser = throughput::parse_drivers)]
     pub(crate) driver: Option<OneOrMany<DriverWords>>,
+    /// The class path of a Java client, with kafka-clients and what else it needs [default: the jars of Plumb's labs]
+    #[arg(long, value_name = "PATH", requires = "driver")]
+    pub(crate) java_classpath: Option<String>,
     /// Messages per second: 5000, 10k, 1.6M/s
     #[arg(long, allow_negative_numbers = true, value_parser = parse_rate)]
     pub(crate) rate: f64,

@@ -6,6 +6,7 @@ mod compat;
 mod completions;
 mod demo;
 mod diagnose;
+mod driver;
 mod explain;
 mod import;
 mod judge;
@@ -87,6 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<End> {
         Command::Probe(arguments) => probe::probe(arguments),
         Command::Search(arguments) => search::search(arguments),
         Command::Trial(arguments) => trial::trial(arguments),
+        Command::Driver(arguments) => driver::driver(arguments),
         Command::Worker(arguments) => worker::worker(arguments),
         Command::Compare(arguments) => compare::compare(arguments),
         Command::Report(arguments) => report::report(arguments),

@@ -134,6 +134,11 @@ struct Path<'a> {
     send_to_append: Option<Banded>,
 }
 
+/// True if its clients of this role are programs of their own, which tell nothing of what happens in them.
+fn has_program(step: &StepResult, role: &str) -> bool {
+    step.blocks.iter().flat_map(|block| &block.programs).any(|program| program.role == role)
+}
+
 impl<'a> Path<'a> {
     fn of(step: &'a StepResult, service: f64, same_clock: Option<bool>) -> Self {
         let statistics = &step.producer_statistics;
@@ -182,6 +187,10 @@ impl<'a> Path<'a> {
                      and which time brought them to the log is not known",
                 )
             },
+            None if has_program(self.step, "producer") => absent(
+                StageName::Produce,
+                "the producer is a program of its own, and how long messages waited in it before they were written is not told by anybody",
+            ),
             None => {
                 absent(StageName::Produce, "the client's statistics had no whole window in the measured part")
             }

@@ -40,6 +40,7 @@ mod state;
 mod stats;
 mod timer;
 mod topic;
+mod witness;
 
 pub use broker::SinkBroker;
 pub use control::Control;
@@ -49,3 +50,4 @@ pub use kafka_protocol::{ResponseError, messages::ApiKey};
 pub use log::Keep;
 pub use state::{SinkError, SinkOptions};
 pub use stats::{ConnectionStats, GroupStats, PartitionStats, RefusalStats, RequestStats, StallStats, Stats};
+pub use witness::ArrivedRecord;

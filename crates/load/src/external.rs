@@ -5,9 +5,11 @@
 //! values, stamps, verification and figures are those of every driver. Both sides read CLOCK_MONOTONIC of this host.
 //!
 //! `process.rs` starts and ends a program, `link.rs` carries frames to and from it, `produce.rs` and `consume.rs` are the two roles,
-//! `names.rs` the properties as the client for Java calls them, `librdkafka_child.rs` a program that speaks the protocol.
+//! `names.rs` the properties as the client for Java calls them, `librdkafka_child.rs` a program that speaks the protocol,
+//! `examine.rs` tries one against a broker of which the caller knows what it saw.
 
 mod consume;
+pub mod examine;
 pub mod frame;
 mod librdkafka_child;
 mod link;
@@ -26,7 +28,7 @@ use crate::librdkafka::connect::Cluster;
 use crate::seconds::Seconds;
 use crate::segment::Segment;
 use crate::shared::Shared;
-use link::Link;
+use link::{Introduction, Link};
 use plumb_model::observation::ProgramAccount;
 use plumb_model::plan::{ClientProgram, ExternalPlan, Properties, StepPlan};
 use process::Program;
@@ -95,17 +97,19 @@ impl Clients {
             let properties = properties(role, spec, &cluster.properties, command)?;
             let start = |_| {
                 let mut link = Link::new(Program::start(command, role)?);
-                link.introduce(role, spec, &properties);
+                link.introduce(&Introduction { role, topic: spec.topic, group: spec.group, properties: &properties });
                 Ok(Mutex::new(link))
             };
             (0..count).map(start).collect()
         };
-        Ok(Clients {
-            segment: segment.clone(),
-            here: librdkafka::Clients::new(cluster, spec, &here)?,
-            producers: start(producer, Role::Producer, segment.producers.len())?,
-            consumers: start(consumer, Role::Consumer, segment.consumers.len())?,
-        })
+        let producers = start(producer, Role::Producer, segment.producers.len())?;
+        let consumers = start(consumer, Role::Consumer, segment.consumers.len())?;
+        // How long a program takes to start is not how long a record takes to go round.
+        for link in producers.iter().chain(&consumers) {
+            held(link).wait_until_ready(|| cluster.patience.is_over())?;
+        }
+        let here = librdkafka::Clients::new(cluster, spec, &here)?;
+        Ok(Clients { segment: segment.clone(), here, producers, consumers })
     }
 
     /// Produces until the block ends.

@@ -34,6 +34,11 @@ impl Patience {
         usual.min(STOPPED.saturating_sub(in_vain).max(USED_UP))
     }
 
+    /// True once the user asked to stop.
+    pub(crate) fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     /// Asks within the time that [`Patience::longest_wait`] allows, and remembers it if that was in vain.
     pub fn ask<T, E>(&self, usual: Duration, ask: impl FnOnce(Duration) -> Result<T, E>) -> Result<T, E> {
         let begun = now_ns();

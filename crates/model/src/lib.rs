@@ -14,6 +14,7 @@ pub mod compare;
 pub mod condition;
 pub mod diagnosis;
 pub mod document;
+pub mod driver_check;
 pub mod facts;
 pub mod fault;
 pub mod figure;

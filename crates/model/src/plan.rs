@@ -246,6 +246,11 @@ impl StepPlan {
         self.external.as_ref().map_or_else(|| self.driver.name().to_owned(), ExternalPlan::name)
     }
 
+    /// The same as a scenario's `driver` has it.
+    pub fn driver_words(&self) -> String {
+        self.external.as_ref().map_or_else(|| self.driver.name().to_owned(), ExternalPlan::words)
+    }
+
     /// True if a topic of the user's is read as it is: nothing in it is known beforehand but its length.
     pub fn reads_as_it_is(&self) -> bool {
         self.load.mode == Mode::Consume && matches!(self.topic, TopicPlan::Existing { .. })

@@ -28,7 +28,7 @@ pub(crate) fn programs(step: &StepPlan) -> Result<Option<Programs>> {
     Ok(Some(Programs { producer, consumer }))
 }
 
-fn command(program: &ClientProgram) -> Result<Option<DriverCommand>> {
+pub(crate) fn command(program: &ClientProgram) -> Result<Option<DriverCommand>> {
     Ok(match program {
         ClientProgram::Librdkafka => None,
         ClientProgram::Command(words) => {

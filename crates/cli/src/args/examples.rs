@@ -21,6 +21,11 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
             "plumb run s.yaml -b kafka.example.com:9092 --fail-if 'p99>20ms' --junit plumb.xml",
         ],
     ),
+    (
+        &["driver", "check"],
+        &["plumb driver check -- ./my-driver --verbose", "plumb driver check --java --java-classpath 'libs/*' --output json"],
+    ),
+    (&["driver", "librdkafka"], &["plumb driver check -- plumb driver librdkafka"]),
     (&["worker"], &["plumb worker --join 10.0.0.5:7070 --cert-file certificate.pem --token-file token"]),
     (
         &["worker", "manifest"],

@@ -50,7 +50,7 @@ pub(crate) struct ThroughputArgs {
     /// Size of each value: 1KiB, or a list such as 100B,1KiB,240KiB; of a topic that is only read, the records tell it
     #[arg(long, value_name = "SIZES", value_parser = parse_sizes, help_heading = LOAD)]
     pub(crate) size: Option<OneOrMany<SizeWords>>,
-    /// The client that drives it: wire (Plumb's own), librdkafka, or both [default: wire]
+    /// The client that drives it: wire (Plumb's own), librdkafka, java, or several [default: wire]
     #[arg(long, value_name = "DRIVER", value_parser = parse_drivers, help_heading = LOAD)]
     pub(crate) driver: Option<OneOrMany<DriverWords>>,
     /// Producer clients: 4, a list 1,2,4, or a range 1..30 or "1..30 step 5" [default: 1]

@@ -4,6 +4,7 @@ mod fleet;
 
 pub(crate) use fleet::{FleetArgs, FleetFailWord, FleetOutput, GoodWord, IntervalWord, Sampled, StratumWord};
 
+use super::driver::DriverArgs;
 use super::{ClusterArgs, CompareOutput, LatencyArgs, OutputArgs, WorkersArgs};
 use clap::{Args, Subcommand, ValueEnum};
 use plumb_model::scenario::MarginWords;
@@ -43,7 +44,7 @@ pub(crate) struct TrialRunArgs {
         value_name = "DIR",
         conflicts_with_all = [
             "scenario", "pairs", "margin", "level", "primary", "until_decided", "max_pairs", "restart_every", "accept",
-            "seed", "quick", "anyway", "bootstrap", "config", "out", "dry_run", "workers"
+            "seed", "quick", "anyway", "bootstrap", "config", "driver", "java_classpath", "out", "dry_run", "workers"
         ]
     )]
     pub(crate) resume: Option<PathBuf>,
@@ -59,6 +60,9 @@ pub(crate) struct TrialRunArgs {
     /// The cluster.
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
+    /// The driver.
+    #[command(flatten)]
+    pub(crate) driver: DriverArgs,
     /// Output.
     #[command(flatten)]
     pub(crate) output: OutputArgs,

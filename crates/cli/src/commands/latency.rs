@@ -1,5 +1,6 @@
 //! `plumb latency`: latency at a rate, from flags alone.
 
+use super::driver::use_class_path;
 use super::property::{place, place_acks};
 use super::{End, carry_out};
 use crate::args::LatencyArgs;
@@ -8,7 +9,7 @@ use anyhow::Result;
 use plumb_model::plan::{Origin, SizePlan};
 use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::{
-    ClusterWords, LabWords, LoadWords, OneOrMany, RateWords, Scenario, SetupWords, SizeWords, TopicWords,
+    ClusterWords, DriverWords, LabWords, LoadWords, OneOrMany, RateWords, Scenario, SetupWords, SizeWords, TopicWords,
 };
 use plumb_model::units::Nanos;
 use std::collections::BTreeMap;
@@ -82,7 +83,7 @@ pub(super) fn scenario(arguments: &LatencyArgs) -> Result<(Scenario, Sources), U
     }
     let scenario = Scenario {
         cluster: Some(cluster),
-        driver: arguments.driver.clone(),
+        driver: driver(arguments),
         seed: arguments.seed,
         blocks: Some(arguments.blocks.unwrap_or_else(|| blocks(arguments))),
         load,
@@ -91,6 +92,15 @@ pub(super) fn scenario(arguments: &LatencyArgs) -> Result<(Scenario, Sources), U
         ..Scenario::default()
     };
     Ok((scenario, sources))
+}
+
+/// The driver, with the class path of a client for Java.
+fn driver(arguments: &LatencyArgs) -> Option<OneOrMany<DriverWords>> {
+    let mut driver = arguments.driver.clone()?;
+    if let Some(path) = &arguments.java_classpath {
+        use_class_path(&mut driver, path);
+    }
+    Some(driver)
 }
 
 /// Measured time where nobody says.

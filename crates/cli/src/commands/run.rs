@@ -1,5 +1,6 @@
 //! `plumb run`: any experiment from a scenario file.
 
+use super::driver::use_driver;
 use super::worker::{options, use_workers};
 use super::{End, carry_on_with, carry_out_with};
 use crate::args::{ClusterArgs, RunArgs};
@@ -40,6 +41,7 @@ pub(super) fn run(arguments: &RunArgs) -> Result<End> {
         quicken(&mut scenario, &mut sources, "--quick");
     }
     use_brokers(&arguments.cluster, &mut scenario, &mut sources);
+    use_driver(&arguments.driver, &mut scenario, &mut sources);
     use_workers(&arguments.workers, &mut scenario, &mut sources);
     carry_out_with(resolve(&scenario, &sources)?, &arguments.output, &options(&arguments.workers))
 }

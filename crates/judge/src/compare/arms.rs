@@ -69,7 +69,7 @@ fn brokers(step: RunStep, plan: &StepPlan) -> ClusterPlan {
 fn settings(step: &StepPlan) -> String {
     let mut text = String::new();
     if step.driver != Driver::default() {
-        let _ = writeln!(text, "    driver: {}", step.driver.name());
+        let _ = writeln!(text, "    driver: {}", step.driver_words());
     }
     mapping(&mut text, "producer", &step.producer);
     mapping(&mut text, "consumer", &step.consumer);

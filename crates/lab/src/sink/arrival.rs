@@ -13,6 +13,7 @@ use super::{
     state::Core,
     stats::PartitionStats,
     topic::Partition,
+    witness::{ArrivedRecord, monotonic_ns},
 };
 
 /// A batch for one partition.
@@ -43,7 +44,7 @@ impl Arrival<'_> {
         keep: Keep,
         limit_bytes: usize,
     ) -> Result<Stored, ResponseError> {
-        let Core { topics, faults, .. } = &mut *core;
+        let Core { topics, faults, witnessed, .. } = &mut *core;
         let topic = topics.get_mut(self.topic).ok_or(ResponseError::UnknownTopicOrPartition)?;
         let limit_bytes = topic.message_limit_bytes().unwrap_or(limit_bytes);
         let stamped = topic.has_log_append_time();
@@ -83,6 +84,11 @@ impl Arrival<'_> {
             let kept = self.rearranged(records, faults, first, partition);
             self.batch.holding(&kept)
         };
+        if let Some(witnessed) = witnessed.get_mut(self.topic) {
+            let at_ns = monotonic_ns(self.at);
+            let told = |(offset, record): (i64, &Record)| ArrivedRecord::of(record, self.partition, offset, at_ns);
+            witnessed.extend((base_offset..).zip(&self.batch.records()?).filter_map(told));
+        }
         let lie = faults.lies.get(self.topic).copied().unwrap_or_default();
         if let Some(batch) = &batch {
             partition.counts.stored += batch.count();

@@ -52,6 +52,12 @@ pub(super) struct Record {
     content: Bytes,
 }
 
+impl Record {
+    pub(super) fn content(&self) -> &Bytes {
+        &self.content
+    }
+}
+
 impl Batch {
     /// Takes what a produce request has for a partition, which is exactly one batch since message format 2.
     pub(super) fn parse(bytes: Bytes) -> Result<Self, ResponseError> {
@@ -189,7 +195,7 @@ fn record(bytes: &mut Bytes, base_timestamp_ms: i64) -> Option<Record> {
 }
 
 /// A zigzag varint of up to 64 bits.
-fn varint(bytes: &mut Bytes) -> Option<i64> {
+pub(super) fn varint(bytes: &mut Bytes) -> Option<i64> {
     let mut value = 0_u64;
     for place in 0..10 {
         let byte = bytes.try_get_u8().ok()?;

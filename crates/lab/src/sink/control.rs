@@ -13,6 +13,7 @@ use super::{
     faults::{Apis, ArmedStall, Faults, PartitionFault, RecordFault, Records, RequestFault, TimestampLie},
     state::{Broker, SinkError},
     stats::Stats,
+    witness::ArrivedRecord,
 };
 
 /// Sets faults and looks at what happened, from any thread. Outlives its broker harmlessly.
@@ -146,6 +147,16 @@ impl Control {
         found
             .and_then(|topic| topic.set(name, value))
             .map_err(|error| SinkError::Topic { topic: topic.into(), error })
+    }
+
+    /// Remembers every record that arrives for the topic from now on, with its time.
+    pub fn witness(&self, topic: &str) {
+        self.broker.core().witnessed.entry(topic.to_owned()).or_default();
+    }
+
+    /// What arrived since then, in the order of arrival. A batch that was refused is not among it.
+    pub fn witnessed(&self, topic: &str) -> Vec<ArrivedRecord> {
+        self.broker.core().witnessed.get(topic).cloned().unwrap_or_default()
     }
 
     /// The events so far.

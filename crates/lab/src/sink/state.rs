@@ -24,6 +24,7 @@ use super::{
     stats::{StallStats, Stats},
     timer::Timer,
     topic::Topics,
+    witness::ArrivedRecord,
 };
 
 /// The interval at which silent group members are looked for. Session timeouts are seconds.
@@ -116,6 +117,8 @@ pub(super) struct Core {
     pub(super) stats: Stats,
     pub(super) producers: i64,
     pub(super) members: u64,
+    /// What arrived for each topic of which somebody wants to know it.
+    pub(super) witnessed: BTreeMap<String, Vec<ArrivedRecord>>,
 }
 
 impl Broker {

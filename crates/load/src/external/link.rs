@@ -6,7 +6,6 @@ use super::process::{LINES_MOST, Program};
 use super::Role;
 use crate::clock::now_ns;
 use crate::error::LoadError;
-use crate::job::BlockSpec;
 use plumb_model::observation::ProgramAccount;
 use plumb_model::plan::Properties;
 use plumb_model::secret::shown;
@@ -15,7 +14,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::time::Duration;
 
 /// Longest wait for a program to be ready (ours: a JVM on a machine that is busy takes some seconds).
-const READY_S: u64 = 30;
+const READY_S: u64 = 60;
 /// Longest silence of a program of which something is due.
 pub(super) const SILENT_S: u64 = 10;
 /// Longest wait for its end once it is told.
@@ -27,6 +26,15 @@ const NOTES_KEPT: usize = 20;
 /// Most sentences, beats and changes of the group in a second: beyond it, a program does nothing else (ours).
 const IDLE_WORDS_PER_S: u64 = 10_000;
 
+/// What a program is told before it begins.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Introduction<'p> {
+    pub(super) role: Role,
+    pub(super) topic: &'p str,
+    pub(super) group: &'p str,
+    pub(super) properties: &'p Properties,
+}
+
 /// A program, and what is under way to and from it.
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -37,6 +45,8 @@ pub(crate) struct Link {
     started_ns: u64,
     heard_ns: u64,
     ready: bool,
+    /// What it said of records while it was waited for.
+    early: Vec<Report>,
     /// Its properties in effect, secrets redacted.
     pub(super) effective: Properties,
     about: Properties,
@@ -58,6 +68,7 @@ impl Link {
             started_ns: now_ns(),
             heard_ns: now_ns(),
             ready: false,
+            early: Vec::new(),
             effective: Properties::new(),
             about: Properties::new(),
             notes: Vec::new(),
@@ -69,16 +80,17 @@ impl Link {
     }
 
     /// Tells it its role, its properties, and to begin.
-    pub(super) fn introduce(&mut self, role: Role, spec: &BlockSpec<'_>, properties: &Properties) {
+    pub(super) fn introduce(&mut self, part: &Introduction<'_>) {
+        let Introduction { role, topic, group, properties } = part;
         let settings =
-            [("version", VERSION.to_string()), ("role", role.word().to_owned()), ("topic", spec.topic.to_owned())];
+            [("version", VERSION.to_string()), ("role", role.word().to_owned()), ("topic", (*topic).to_owned())];
         for (name, value) in settings {
             Order::Setting(name.to_owned(), value).write(&mut self.out);
         }
-        if role == Role::Consumer {
-            Order::Setting("group".to_owned(), spec.group.to_owned()).write(&mut self.out);
+        if *role == Role::Consumer {
+            Order::Setting("group".to_owned(), (*group).to_owned()).write(&mut self.out);
         }
-        for (name, value) in properties {
+        for (name, value) in *properties {
             Order::Property(name.clone(), value.clone()).write(&mut self.out);
         }
         Order::Begin.write(&mut self.out);
@@ -87,6 +99,15 @@ impl Link {
     /// Adds an order.
     pub(super) fn order(&mut self, order: &SendOrder) {
         order.write(&mut self.out);
+    }
+
+    /// Stops it, as far as its processes can be stopped, and lets it go on: true once nothing of it runs.
+    pub(super) fn stop(&self) -> bool {
+        self.program.stop()
+    }
+
+    pub(super) fn go_on(&self) {
+        self.program.go_on();
     }
 
     /// Bytes that it has not taken yet.
@@ -101,6 +122,19 @@ impl Link {
     /// The time at which it was last heard of.
     pub(super) fn heard_ns(&self) -> u64 {
         self.heard_ns
+    }
+
+    /// Waits until it is ready, or until nobody wants it any more.
+    pub(super) fn wait_until_ready(&mut self, is_over: impl Fn() -> bool) -> Result<(), LoadError> {
+        let mut early = Vec::new();
+        while !self.ready && !is_over() {
+            self.exchange(Duration::from_millis(20), |report, _| {
+                early.push(report);
+                Ok(())
+            })?;
+        }
+        self.early = early;
+        Ok(())
     }
 
     /// Waits up to `wait` for something to read or to write, and does it. The reports that concern records are given to `take`.
@@ -118,6 +152,9 @@ impl Link {
         self.write();
         let open = self.read();
         let now = now_ns();
+        for report in std::mem::take(&mut self.early) {
+            take(report, now).map_err(|reason| self.fault(&reason))?;
+        }
         let mut at = 0;
         loop {
             let next = frame(&self.incoming[at..]).map(|found| found.map(|(kind, body)| (kind, body.to_vec())));
@@ -265,18 +302,26 @@ impl Link {
         }
     }
 
-    /// Waits for its end, taking what it still says so that it need not wait for room.
-    fn drain_until_end(&mut self) {
+    /// Tells it to end; true if it did within a time, by itself.
+    pub(super) fn ends_when_told(&mut self) -> bool {
+        self.tell_end();
+        self.drain_until_end()
+    }
+
+    /// Waits for its end, taking what it still says so that it need not wait for room; true if it came.
+    fn drain_until_end(&mut self) -> bool {
         let until = now_ns() + END.as_nanos() as u64;
-        while now_ns() < until && !self.program.has_ended() {
-            self.write();
-            if !self.read() {
-                self.program.end(Duration::from_nanos(until.saturating_sub(now_ns())));
-                return;
+        let mut open = true;
+        while now_ns() < until {
+            if self.program.has_ended() {
+                return true;
             }
+            self.write();
+            open = open && self.read();
             self.incoming.clear();
             std::thread::sleep(Duration::from_millis(2));
         }
+        false
     }
 }
 

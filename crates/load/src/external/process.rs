@@ -27,6 +27,8 @@ const LINES_KEPT: usize = 12;
 const LINE_MAX: u64 = 4_096;
 /// Most lines that a program may print in a block: beyond it, printing is what is measured (ours).
 pub(super) const LINES_MOST: u64 = 100_000;
+/// Longest wait until a program that was stopped has stopped.
+const STOPPED_WITHIN: Duration = Duration::from_secs(2);
 /// Safepoints that are kept.
 const SAFEPOINTS_KEPT: usize = 4_096;
 
@@ -131,6 +133,29 @@ impl Program {
         }
     }
 
+    /// Stops it and what it has started; true once none of them runs.
+    pub(super) fn stop(&self) -> bool {
+        let Some(pid) = self.pid() else { return false };
+        if kill_process_group(pid, Signal::STOP).is_err() {
+            return false;
+        }
+        let until = Instant::now() + STOPPED_WITHIN;
+        while Instant::now() < until {
+            if is_stopped(self.id()) {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        false
+    }
+
+    /// Lets it go on.
+    pub(super) fn go_on(&self) {
+        if let Some(pid) = self.pid() {
+            let _ = kill_process_group(pid, Signal::CONT);
+        }
+    }
+
     fn pid(&self) -> Option<Pid> {
         i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
     }
@@ -142,6 +167,22 @@ impl Drop for Program {
             self.end(Duration::ZERO);
         }
     }
+}
+
+/// True if every thread of a process group is stopped, or has ended (proc(5), fields 3 and 5 of stat).
+fn is_stopped(group: u32) -> bool {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let stat = |path: std::path::PathBuf| -> Option<(String, String)> {
+        let text = std::fs::read_to_string(path.join("stat")).ok()?;
+        let mut fields = text.rsplit_once(") ")?.1.split(' ');
+        Some((fields.next()?.to_owned(), fields.nth(1)?.to_owned()))
+    };
+    let of_group = processes.map(|entry| entry.path()).filter(|path| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()))
+            && stat(path.clone()).is_some_and(|(_, its)| its == group.to_string())
+    });
+    let threads = of_group.flat_map(|path| std::fs::read_dir(path.join("task")).into_iter().flatten().flatten());
+    threads.map(|entry| entry.path()).all(|path| stat(path).is_none_or(|(state, _)| "TtZX".contains(&state)))
 }
 
 fn words_of(status: ExitStatus) -> String {

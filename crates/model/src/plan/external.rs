@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 /// The clients of a step of which at least one side is a program of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -45,9 +46,28 @@ impl ExternalPlan {
             false => format!("{} and {}", self.producer.name(), self.consumer.name()),
         }
     }
+
+    /// The clients as a scenario's `driver` has them, in one line of YAML.
+    pub fn words(&self) -> String {
+        let value = match self.producer == self.consumer {
+            true => self.producer.words(),
+            false => json!({ "producer": self.producer.words(), "consumer": self.consumer.words() }),
+        };
+        // JSON is YAML; a name needs no quotes.
+        value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    }
 }
 
 impl ClientProgram {
+    fn words(&self) -> Value {
+        match self {
+            ClientProgram::Librdkafka => json!("librdkafka"),
+            ClientProgram::Java(java) if *java == JavaClient::default() => json!("java"),
+            ClientProgram::Java(java) => json!({ "java": java }),
+            ClientProgram::Command(words) => json!({ "command": words }),
+        }
+    }
+
     /// `librdkafka`, `java`, or the command's words.
     pub fn name(&self) -> String {
         match self {
@@ -61,5 +81,25 @@ impl ClientProgram {
     /// True if it is a process of its own.
     pub fn is_external(&self) -> bool {
         !matches!(self, ClientProgram::Librdkafka)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::DriverWords;
+
+    #[test]
+    fn what_is_written_of_a_driver_reads_back_as_the_driver() {
+        let java = JavaClient { classpath: Some("a b/*:c".to_owned()), jvm_flags: vec!["-Xmx1g".to_owned()] };
+        let command = ClientProgram::Command(vec!["./my \"driver\"".to_owned(), "a: b".to_owned()]);
+        let sides = [ClientProgram::Java(java), command, ClientProgram::Java(JavaClient::default()), ClientProgram::Librdkafka];
+        for (producer, consumer) in sides.iter().flat_map(|side| sides.iter().map(move |other| (side.clone(), other.clone()))) {
+            let plan = ExternalPlan { producer, consumer };
+            let words = plan.words();
+            let json = if words.starts_with('{') { words } else { format!("{words:?}") };
+            let read: DriverWords = serde_json::from_str(&json).unwrap();
+            assert_eq!(read, plan.clone().into(), "{}", plan.words());
+        }
     }
 }

@@ -65,6 +65,7 @@ fn outcome(seconds: u64) -> BlockOutcome {
         errors: Vec::new(),
         producer_properties: Properties::new(),
         consumer_properties: Properties::new(),
+        programs: Vec::new(),
         workers: Vec::new(),
         lost_worker: None,
     }

@@ -1,5 +1,6 @@
 //! `plumb trial run`: the arms of a scenario compared with each other, from words to exit code.
 
+use super::super::driver::use_driver;
 use super::super::worker::{options, use_workers};
 use super::super::{End, dry_run, run as plain};
 use super::{pilots, seed};
@@ -107,6 +108,7 @@ fn plan(arguments: &TrialRunArgs) -> Result<Plan> {
         plain::quicken(&mut scenario, &mut sources, "--quick");
     }
     plain::use_brokers(&arguments.cluster, &mut scenario, &mut sources);
+    use_driver(&arguments.driver, &mut scenario, &mut sources);
     use_workers(&arguments.workers, &mut scenario, &mut sources);
     if let Some(seed) = arguments.seed {
         scenario.seed = Some(seed);
