@@ -38,7 +38,8 @@ fn sink() -> SinkBroker {
     SinkBroker::start(SinkOptions::default()).unwrap()
 }
 
-const LOAD: &str = "load: {rate: 200, count: 300, warm_up: 300ms, size: 200B}\ntopic: {partitions: 2}\nblocks: 1\n";
+const LOAD: &str =
+    "load: {rate: 200, count: 300, warm_up: 300ms, size: 200B}\ntopic: {partitions: 2}\nblocks: 1\n";
 
 fn only_step(ended: &Ended) -> Value {
     assert!(matches!(ended.code(), Some(0 | 1)), "{} {}", ended.stdout, ended.stderr);
@@ -82,7 +83,9 @@ fn the_client_for_java_loses_nothing_on_a_sink_and_tells_what_it_is() {
 
 #[test]
 fn either_side_may_be_a_program_and_the_other_not() {
-    for driver in [format!("{{producer: {}, consumer: librdkafka}}", library()), "{consumer: java}".to_owned()] {
+    for driver in
+        [format!("{{producer: {}, consumer: librdkafka}}", library()), "{consumer: java}".to_owned()]
+    {
         let step = only_step(&run(&sink(), &driver, LOAD));
         assert_all_came(&step, 300);
         assert_eq!(step["blocks"][0]["programs"].as_array().unwrap().len(), 1, "{driver}");
@@ -102,7 +105,8 @@ fn real_kafka_has_every_record_of_programs_once_and_nothing_of_them_is_left_ther
 
 fn run_scenario_of(driver: &str) -> Ended {
     let bootstrap = lab().plaintext_bootstrap();
-    let program = Program::new(["run", "s.yaml", "--output", "json", "--out", "run", "--bootstrap", &bootstrap]);
+    let program =
+        Program::new(["run", "s.yaml", "--output", "json", "--out", "run", "--bootstrap", &bootstrap]);
     let scenario = format!("driver: {driver}\n{LOAD}");
     std::fs::write(program.directory().join("s.yaml"), scenario).unwrap();
     program.run()
@@ -124,7 +128,10 @@ fn mark(name: &str) -> String {
 fn left(mark: &str) -> Vec<String> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let words = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
-    words.map(|words| String::from_utf8_lossy(&words).into_owned()).filter(|words| words.contains(mark)).collect()
+    words
+        .map(|words| String::from_utf8_lossy(&words).into_owned())
+        .filter(|words| words.contains(mark))
+        .collect()
 }
 
 #[test]
@@ -162,7 +169,8 @@ fn a_driver_that_floods_or_speaks_another_protocol_is_ended() {
 
 #[test]
 fn what_a_driver_prints_is_kept_and_harms_nothing() {
-    let script = format!("echo to whom it may concern; exec {:?} driver librdkafka", env!("CARGO_BIN_EXE_plumb"));
+    let script =
+        format!("echo to whom it may concern; exec {:?} driver librdkafka", env!("CARGO_BIN_EXE_plumb"));
     let step = only_step(&run(&sink(), &shell(&script), LOAD));
     assert_all_came(&step, 300);
     let program = &step["blocks"][0]["programs"][0];
@@ -192,7 +200,7 @@ fn a_delay_of_the_brokers_is_in_the_acknowledge_latency_of_the_client_for_java()
     assert!(least_ns >= LATE.as_nanos() as u64, "{least_ns}");
     // Nobody times the queue of this client: no stage is made of it.
     let stages = step["stages"].as_array().unwrap();
-    let produce = stages.iter().find(|stage| stage["name"] == "produce").unwrap();
+    let produce = stages.iter().find(|stage| stage["stage"] == "produce").unwrap();
     assert!(produce["mean_ns"].is_null(), "{produce}");
     assert!(produce["source"].as_str().unwrap().contains("program of its own"), "{produce}");
 }
@@ -201,9 +209,10 @@ fn a_delay_of_the_brokers_is_in_the_acknowledge_latency_of_the_client_for_java()
 fn a_stall_of_the_program_is_in_the_response_time_of_all_that_was_due_meanwhile() {
     let step = only_step(&run(&sink(), &faulty("stall"), LOAD));
     assert_all_came(&step, 300);
-    // 200 messages a second, and a stall of half a second: about a hundred were due in it, half of them for 250 ms and more.
-    let late_ns = step["latency"]["end_to_end"]["p90_ns"].as_u64().unwrap();
-    assert!(late_ns > 200_000_000, "{:#}", step["latency"]);
+    // 200 messages a second, and a stall of half a second: about a hundred of the three hundred were due in it, a quarter of all for
+    // 125 ms and more.
+    let late_ns = step["latency"]["end_to_end"]["p75_ns"].as_u64().unwrap();
+    assert!(late_ns > 100_000_000, "{:#}", step["latency"]);
     assert!(step["latency"]["end_to_end"]["max_ns"].as_u64().unwrap() >= 500_000_000 - 10_000_000);
 }
 
@@ -278,8 +287,6 @@ fn a_driver_with_a_fault() {
     let Ok(fault) = std::env::var(FAULT) else { return };
     if !fault.is_empty() {
         between(&fault);
-        // Not by the way of the tests, which would wait for its thread.
-        std::process::exit(0);
     }
 }
 
@@ -294,7 +301,8 @@ fn between(fault: &str) {
         .unwrap();
     let wrong = Arc::new(Mutex::new(Wrong::default()));
     std::thread::scope(|scope| {
-        let (mut orders, mut reports) = (BufReader::new(plumb.try_clone().unwrap()), BufReader::new(ours.try_clone().unwrap()));
+        let (mut orders, mut reports) =
+            (BufReader::new(plumb.try_clone().unwrap()), BufReader::new(ours.try_clone().unwrap()));
         let (wrong, wrong_too) = (Arc::clone(&wrong), wrong);
         let (mut to_driver, mut to_plumb) = (ours.try_clone().unwrap(), plumb);
         scope.spawn(move || {
@@ -317,7 +325,6 @@ fn between(fault: &str) {
             }
         }
         let _ = driver.wait();
-        std::process::exit(0);
     });
 }
 
@@ -386,14 +393,22 @@ impl Wrong {
             Report::Failed(report) if fault == "success" => {
                 let (number, called_ns, acked_ns) = (report.number, report.called_ns, report.failed_ns);
                 let partition = 0;
-                let told = plumb_load::external::frame::Acknowledged { number, called_ns, acked_ns, partition, offset: 0 };
+                let told = plumb_load::external::frame::Acknowledged {
+                    number,
+                    called_ns,
+                    acked_ns,
+                    partition,
+                    offset: 0,
+                };
                 vec![Report::Acknowledged(told)]
             }
             Report::Got(mut got) => {
                 self.received += 1;
                 match fault {
                     "drop" if self.received == WRONG => return Vec::new(),
-                    "double" if self.received == WRONG => return vec![Report::Got(got.clone()), Report::Got(got)],
+                    "double" if self.received == WRONG => {
+                        return vec![Report::Got(got.clone()), Report::Got(got)];
+                    }
                     "early-report" => got.received_ns -= EARLY_NS,
                     _ => {}
                 }
@@ -401,5 +416,98 @@ impl Wrong {
             }
             other => vec![other],
         }
+    }
+}
+
+/// A toolchain that is not here: the test is passed over, and says so.
+#[expect(clippy::print_stderr, reason = "whoever runs the tests has to know what was not run")]
+fn passed_over(what: &str) {
+    eprintln!("passed over: {what}");
+}
+
+fn works(program: &str, arguments: &[&str]) -> bool {
+    let tried = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+    tried.is_ok_and(|tried| tried.status.success())
+}
+
+/// A driver of the guide: it keeps all that a driver owes, and its run on a sink loses nothing.
+fn assert_is_a_driver(words: &[&str]) {
+    let (code, check) = tried(&[&["--"], words].concat(), &[], "");
+    assert_eq!((code, broken(&check)), (Some(0), Vec::new()), "{check:#}");
+    let driver = format!("{{command: {words:?}}}");
+    assert_all_came(&only_step(&run(&sink(), &driver, LOAD)), 300);
+}
+
+fn example(name: &str) -> String {
+    format!("{}/../../docs/guide/examples/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// `PLUMB_TEST_PYTHON` names a Python that has Confluent's client, where `python3` has it not.
+#[test]
+fn the_driver_for_python_in_the_guide_is_one() {
+    let python = std::env::var("PLUMB_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    if !works(&python, &["-c", "import confluent_kafka"]) {
+        return passed_over(
+            "no python3 with confluent_kafka here (pip install confluent-kafka; PLUMB_TEST_PYTHON)",
+        );
+    }
+    assert_is_a_driver(&[&python, &example("driver.py")]);
+}
+
+#[test]
+fn the_driver_for_franz_go_in_the_guide_is_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let peer = example("../../../bench/peers/franz");
+    for file in ["go.mod", "go.sum"] {
+        std::fs::copy(format!("{peer}/{file}"), directory.path().join(file)).unwrap();
+    }
+    std::fs::copy(example("driver.go"), directory.path().join("main.go")).unwrap();
+    let go = |arguments: &[&str]| {
+        let mut command = Command::new("go");
+        // The modules that are here already: a test fetches none.
+        command.args(arguments).current_dir(directory.path()).env("GOPROXY", "off").stdin(Stdio::null());
+        command.output()
+    };
+    if !go(&["list", "-deps", "."]).is_ok_and(|listed| listed.status.success()) {
+        return passed_over("no Go with franz-go here (cd bench/peers/franz && go mod download)");
+    }
+    let built = go(&["build", "-o", "driver", "."]).unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    assert_is_a_driver(&[directory.path().join("driver").to_str().unwrap()]);
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_no_program_behind() {
+    let sink = sink();
+    let program = Program::new(["run", "s.yaml", "--out", "run"]);
+    let mark = mark("killed");
+    let script = format!(": {mark}; exec {:?} driver librdkafka", env!("CARGO_BIN_EXE_plumb"));
+    // What a shell becomes keeps no word of it: found by its parent.
+    let scenario = format!(
+        "cluster: {{bootstrap: \"{}\"}}\ndriver: {}\n{}",
+        sink.bootstrap(),
+        shell(&script),
+        LOAD.replace("count: 300", "count: 20000")
+    );
+    std::fs::write(program.directory().join("s.yaml"), scenario).unwrap();
+    let mut running = program.start();
+    let of = |parent: u32| {
+        let listed =
+            std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap_or_default();
+        listed.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let programs = running.wait_for("its programs", |running| {
+        let children = of(running.pid());
+        (children.len() == 2).then_some(children)
+    });
+    running.signal(rustix::process::Signal::KILL);
+    let deadline = std::time::Instant::now() + Duration::from_secs(30);
+    let is_there = |pid: &String| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
+    };
+    while programs.iter().any(is_there) {
+        assert!(std::time::Instant::now() < deadline, "{programs:?} are left");
+        std::thread::sleep(Duration::from_millis(10));
     }
 }

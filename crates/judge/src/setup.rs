@@ -1,7 +1,7 @@
 //! A step as rules see it: its result, its plan, and the settings that were really in force.
 
 use plumb_model::document::{BlockResult, RunDocument, StepResult};
-use plumb_model::observation::{Distribution, SecondLatency, SecondRow};
+use plumb_model::observation::{Distribution, ProgramAccount, SecondLatency, SecondRow};
 use plumb_model::plan::{Driver, LoadPlan, Mode, Plan, Properties, Schedule, StepPlan};
 use plumb_model::scenario_settings::load_differences;
 use std::collections::BTreeMap;
@@ -87,6 +87,16 @@ impl<'a> Setup<'a> {
     /// True if the load has two parts by plan: a backlog is built up, then drained.
     pub(crate) fn drains_a_backlog(&self) -> bool {
         self.load().is_some_and(|load| matches!(load.mode, Mode::Backlog(_)))
+    }
+
+    /// True if its clients of this role are programs of their own.
+    pub(crate) fn has_program(&self, role: &str) -> bool {
+        self.programs().any(|program| program.role == role)
+    }
+
+    /// The clients that are programs of their own, of every block.
+    pub(crate) fn programs(&self) -> impl Iterator<Item = &ProgramAccount> {
+        self.result.blocks.iter().flat_map(|block| &block.programs)
     }
 
     /// The client that drove it.

@@ -53,9 +53,8 @@ impl Clients {
         match spec.step.driver {
             Driver::Librdkafka => librdkafka::Clients::new(cluster, spec, segment).map(Clients::Librdkafka),
             Driver::Wire => wire::Clients::new(cluster, spec).map(|clients| Clients::Wire(Box::new(clients))),
-            Driver::External => {
-                external::Clients::new(cluster, spec, segment).map(|clients| Clients::External(Box::new(clients)))
-            }
+            Driver::External => external::Clients::new(cluster, spec, segment)
+                .map(|clients| Clients::External(Box::new(clients))),
         }
     }
 

@@ -283,7 +283,9 @@ impl HasFault for LoadError {
             LoadError::WorkerLost { .. } => {
                 "is the worker's process alive, and does the network let its connection to this host through?"
             }
-            LoadError::DriverStart { .. } => "driver: {command: [PROGRAM, ARGUMENTS]} names a program that can be run; of java it is the JVM's launcher",
+            LoadError::DriverStart { .. } => {
+                "driver: {command: [PROGRAM, ARGUMENTS]} names a program that can be run; of java it is the JVM's launcher"
+            }
             LoadError::Driver { .. } => {
                 "`plumb driver check -- PROGRAM` tries a driver against a broker that knows what happened; docs/guide/external-drivers.md \
                  has the protocol"

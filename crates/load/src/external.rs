@@ -97,7 +97,12 @@ impl Clients {
             let properties = properties(role, spec, &cluster.properties, command)?;
             let start = |_| {
                 let mut link = Link::new(Program::start(command, role)?);
-                link.introduce(&Introduction { role, topic: spec.topic, group: spec.group, properties: &properties });
+                link.introduce(&Introduction {
+                    role,
+                    topic: spec.topic,
+                    group: spec.group,
+                    properties: &properties,
+                });
                 Ok(Mutex::new(link))
             };
             (0..count).map(start).collect()

@@ -7,8 +7,8 @@
 use crate::facts::{HostDelta, HostFacts, LogDirectory, ProcessIo, RequestTimes, UntilDevice};
 use crate::finding::{Comparison, Finding, Validity};
 use crate::observation::{
-    Accounting, AppendTimes, ClientStatistics, Counts, Distribution, ErrorCount, Latencies, ProgramAccount, ReplicationLag,
-    SecondRow, Spread, Stage, StepInstrument, Throughput, Twin,
+    Accounting, AppendTimes, ClientStatistics, Counts, Distribution, ErrorCount, Latencies, ProgramAccount,
+    ReplicationLag, SecondRow, Spread, Stage, StepInstrument, Throughput, Twin,
 };
 use crate::outcome::Outcome;
 pub use crate::outcome::RunState;

@@ -4,8 +4,8 @@ pub mod pairs;
 
 use crate::{ledger, queues, wording};
 use plumb_model::document::{RunDocument, StepResult};
-use plumb_model::plan::StepPlan;
 use plumb_model::observation::{Distribution, Interval, StageName};
+use plumb_model::plan::StepPlan;
 
 /// The document's steps as CSV (RFC 4180, `\n` at line ends, header first).
 pub fn render(document: &RunDocument) -> String {

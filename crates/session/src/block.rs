@@ -201,7 +201,9 @@ pub(super) fn run(job: &Job, place: &mut Place<'_>) -> Result<bool> {
     block.workers = outcome.workers.iter().map(worker_block).collect();
     block.lost_worker = outcome.lost_worker.as_ref().map(|lost| format!("{}: {}", lost.name, lost.reason));
     let own_cpu_ns = readings.own.as_ref().and_then(|own| own.cpu_ns);
-    block.client_cpu_s = client_cpu_s(own_cpu_ns, &block.workers);
+    // The CPU time of a program is known of its whole life alone, its start and its warm-up included.
+    let is_here = block.programs.is_empty();
+    block.client_cpu_s = client_cpu_s(own_cpu_ns, &block.workers).filter(|_| is_here);
     block.broker_cpu_s = readings.broker_cpu_s;
     block.broker_start = place.broker_start;
     block.until_device = until_device;

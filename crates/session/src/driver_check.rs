@@ -8,10 +8,10 @@ mod consumer;
 mod producer;
 
 use crate::error::Result;
-use plumb_lab::sink::{Apis, ApiKey, Control, Delay, ResponseError, SinkBroker, SinkOptions};
+use plumb_lab::sink::{ApiKey, Apis, Control, Delay, ResponseError, SinkBroker, SinkOptions};
+use plumb_load::LoadError;
 use plumb_load::external::DriverCommand;
 use plumb_load::external::examine::{self, Examination, Stopped};
-use plumb_load::LoadError;
 use plumb_model::driver_check::{DriverCheck, Owed, RoleCheck};
 use plumb_model::observation::ProgramAccount;
 use plumb_model::plan::ClientProgram;
@@ -123,16 +123,21 @@ fn role<E>(
 fn remarks(account: &ProgramAccount) -> Vec<String> {
     let mut remarks = Vec::new();
     if account.pauses.is_none() {
-        remarks.push("It never tells the time (frame T): pauses of it cannot be told from waiting.".to_owned());
+        remarks
+            .push("It never tells the time (frame T): pauses of it cannot be told from waiting.".to_owned());
     }
     for name in ["client", "version"] {
         if !account.about.contains_key(name) {
-            remarks.push(format!("It does not tell its {name} (frame R): a run's document will not have it."));
+            remarks
+                .push(format!("It does not tell its {name} (frame R): a run's document will not have it."));
         }
     }
     if account.printed_lines > 0 {
         let lines = account.printed_lines;
-        remarks.push(format!("It printed {lines} lines, which are no part of the protocol; the last: {}", account.printed.join(" | ")));
+        remarks.push(format!(
+            "It printed {lines} lines, which are no part of the protocol; the last: {}",
+            account.printed.join(" | ")
+        ));
     }
     remarks.extend(account.notes.iter().map(|note| format!("It notes: {note}")));
     remarks

@@ -39,7 +39,10 @@ pub(crate) fn command(program: &ClientProgram) -> Result<Option<DriverCommand>> 
 }
 
 fn java_command(java: &JavaClient) -> Result<DriverCommand> {
-    let cannot = |error: std::io::Error| LoadError::DriverStart { program: JAR_FILE.to_owned(), reason: error.to_string() };
+    let cannot = |error: std::io::Error| LoadError::DriverStart {
+        program: JAR_FILE.to_owned(),
+        reason: error.to_string(),
+    };
     let jar = cache::file(JAR_FILE, JAR).map_err(cannot)?;
     let class_path = match &java.classpath {
         Some(path) => OsString::from(path),

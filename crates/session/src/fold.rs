@@ -282,7 +282,8 @@ impl StepFold {
         let since = cpu.since(cut.first);
         AfterWarmUp {
             messages,
-            client_cpu_s: since.client_s,
+            // That of a program is known of the whole of its life alone.
+            client_cpu_s: since.client_s.filter(|_| outcome.programs.is_empty()),
             broker_cpu_s: since.brokers_s,
             cut_end_to_end: cut.recorded.end_to_end,
             cut_acknowledge: cut.recorded.acknowledge,

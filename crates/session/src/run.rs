@@ -11,9 +11,9 @@ use crate::context::RunContext;
 use crate::decider;
 use crate::document::Record;
 use crate::error::Result;
-use crate::external;
 #[cfg(doc)]
 use crate::error::SessionError;
+use crate::external;
 use crate::fold::StepFold;
 use crate::measured::Measured;
 use crate::memory;

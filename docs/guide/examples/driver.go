@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -57,8 +58,18 @@ func frame() (byte, []byte) {
 	return body[0], body[1:]
 }
 
+func version() string {
+	build, _ := debug.ReadBuildInfo()
+	for _, module := range build.Deps {
+		if module.Path == "github.com/twmb/franz-go" {
+			return module.Version
+		}
+	}
+	return "unknown"
+}
+
 func ready() {
-	say('R', []byte("client=franz-go\nversion="+os.Getenv("FRANZ_GO_VERSION")+"\nruntime="+runtime.Version()))
+	say('R', []byte("client=franz-go\nversion="+version()+"\nruntime="+runtime.Version()))
 	go func() {
 		for ; ; time.Sleep(10 * time.Millisecond) {
 			say('T', now())

@@ -23,7 +23,10 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
     ),
     (
         &["driver", "check"],
-        &["plumb driver check -- ./my-driver --verbose", "plumb driver check --java --java-classpath 'libs/*' --output json"],
+        &[
+            "plumb driver check -- ./my-driver --verbose",
+            "plumb driver check --java --java-classpath 'libs/*' --output json",
+        ],
     ),
     (&["driver", "librdkafka"], &["plumb driver check -- plumb driver librdkafka"]),
     (&["worker"], &["plumb worker --join 10.0.0.5:7070 --cert-file certificate.pem --token-file token"]),

@@ -23,7 +23,10 @@ pub(super) fn driver(arguments: &DriverCommandArgs) -> Result<End> {
 
 fn check(arguments: &DriverCheckArgs) -> Result<End> {
     let program = match arguments.java {
-        true => ClientProgram::Java(JavaClient { classpath: arguments.java_classpath.clone(), ..JavaClient::default() }),
+        true => ClientProgram::Java(JavaClient {
+            classpath: arguments.java_classpath.clone(),
+            ..JavaClient::default()
+        }),
         false => ClientProgram::Command(arguments.command.clone()),
     };
     let roles = match arguments.role {
@@ -42,16 +45,29 @@ fn check(arguments: &DriverCheckArgs) -> Result<End> {
 fn text(check: &DriverCheck) -> String {
     let mut text = format!("{}\n", check.program);
     check.roles.iter().for_each(|role| of_role(&mut text, role));
-    let _ = write!(text, "\n{}\n", match check.passes() {
-        true => "It kept all that a driver owes.",
-        false => "It is no driver to measure with: see what it did not keep.",
-    });
+    let _ = write!(
+        text,
+        "\n{}\n",
+        match check.passes() {
+            true => "It kept all that a driver owes.",
+            false => "It is no driver to measure with: see what it did not keep.",
+        }
+    );
     text
 }
 
 fn of_role(text: &mut String, role: &RoleCheck) {
-    let about: Vec<&str> = ["client", "version", "runtime"].iter().filter_map(|name| Some(role.about.get(*name)?.as_str())).collect();
-    let _ = write!(text, "\nAs a {}{}{}\n", role.role, if about.is_empty() { "" } else { ": " }, about.join(", "));
+    let about: Vec<&str> = ["client", "version", "runtime"]
+        .iter()
+        .filter_map(|name| Some(role.about.get(*name)?.as_str()))
+        .collect();
+    let _ = write!(
+        text,
+        "\nAs a {}{}{}\n",
+        role.role,
+        if about.is_empty() { "" } else { ": " },
+        about.join(", ")
+    );
     role.owed.iter().for_each(|owed| of_owed(text, owed));
     for remark in &role.remarks {
         let _ = writeln!(text, "  note  {remark}");
@@ -72,7 +88,9 @@ fn of_owed(text: &mut String, owed: &Owed) {
 
 fn be_librdkafka() -> Result<End> {
     let usual = "it is started by Plumb: driver: {command: [plumb, driver, librdkafka]}";
-    serve_librdkafka().map_err(|error| UsageError::new(format!("standard input is no socket of Plumb's: {error}"), usual))?;
+    serve_librdkafka().map_err(|error| {
+        UsageError::new(format!("standard input is no socket of Plumb's: {error}"), usual)
+    })?;
     Ok(End::Done)
 }
 
@@ -93,7 +111,11 @@ pub(super) fn use_driver(flags: &DriverArgs, scenario: &mut Scenario, sources: &
     if let Some(path) = &flags.java_classpath {
         let of_setups = scenario.setups.iter_mut().map(|setup| &mut setup.driver);
         let of_arms = scenario.arms.0.iter_mut().map(|(_, arm)| &mut arm.driver);
-        of_setups.chain(of_arms).chain([&mut scenario.driver]).flatten().for_each(|driver| use_class_path(driver, path));
+        of_setups
+            .chain(of_arms)
+            .chain([&mut scenario.driver])
+            .flatten()
+            .for_each(|driver| use_class_path(driver, path));
     }
 }
 

@@ -9,7 +9,8 @@ use anyhow::Result;
 use plumb_model::plan::{Origin, SizePlan};
 use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::{
-    ClusterWords, DriverWords, LabWords, LoadWords, OneOrMany, RateWords, Scenario, SetupWords, SizeWords, TopicWords,
+    ClusterWords, DriverWords, LabWords, LoadWords, OneOrMany, RateWords, Scenario, SetupWords, SizeWords,
+    TopicWords,
 };
 use plumb_model::units::Nanos;
 use std::collections::BTreeMap;

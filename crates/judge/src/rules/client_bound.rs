@@ -251,7 +251,10 @@ fn ceiling_share(setup: &Setup, document: &RunDocument) -> Option<(f64, f64)> {
 
 /// Sends waited for answers of the path: by a limit of messages in flight, or because the client's queue was full.
 fn waits_by_plan(setup: &Setup) -> bool {
-    setup.load().is_some_and(|load| load.in_flight.is_some()) || setup.result.instrument.queue_full_waits > 0
+    // What a program of its own is late is a result of the client under test.
+    setup.has_program("producer")
+        || setup.load().is_some_and(|load| load.in_flight.is_some())
+        || setup.result.instrument.queue_full_waits > 0
 }
 
 /// The thread that waited longest for a CPU, with that time per message over the mean latency.

@@ -3,6 +3,7 @@
 mod broker_unreachable;
 mod burst_credits;
 mod client_bound;
+mod client_programs;
 mod client_queue;
 mod cold_start;
 mod commit_storm;
@@ -105,6 +106,7 @@ pub(crate) const REGISTRY: &[Rule] = &[
     far_broker::RULE,
     same_host::RULE,
     workers_share_host::RULE,
+    client_programs::RULE,
     unencrypted::RULE,
     durability::RULE,
     counts_not_checked::RULE,

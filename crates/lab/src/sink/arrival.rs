@@ -86,7 +86,8 @@ impl Arrival<'_> {
         };
         if let Some(witnessed) = witnessed.get_mut(self.topic) {
             let at_ns = monotonic_ns(self.at);
-            let told = |(offset, record): (i64, &Record)| ArrivedRecord::of(record, self.partition, offset, at_ns);
+            let told =
+                |(offset, record): (i64, &Record)| ArrivedRecord::of(record, self.partition, offset, at_ns);
             witnessed.extend((base_offset..).zip(&self.batch.records()?).filter_map(told));
         }
         let lie = faults.lies.get(self.topic).copied().unwrap_or_default();

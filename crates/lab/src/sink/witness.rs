@@ -31,7 +31,8 @@ impl ArrivedRecord {
         let key = bytes(&mut content)?;
         let value = bytes(&mut content)?.unwrap_or_default();
         let count = varint(&mut content)?;
-        let header = |_| Some((bytes(&mut content)?.unwrap_or_default(), bytes(&mut content)?.unwrap_or_default()));
+        let header =
+            |_| Some((bytes(&mut content)?.unwrap_or_default(), bytes(&mut content)?.unwrap_or_default()));
         let headers = (0..count).map(header).collect::<Option<Vec<_>>>()?;
         Some(ArrivedRecord { partition, offset, at_ns, key, headers, value })
     }

@@ -13,7 +13,12 @@ use std::time::Duration;
 const TICK: Duration = Duration::from_millis(20);
 
 /// Consumes until the block ends.
-pub(super) fn receive(index: usize, shared: &Shared<'_>, link: &mut Link, mut seconds: Seconds<'_>) -> ClientOutcome {
+pub(super) fn receive(
+    index: usize,
+    shared: &Shared<'_>,
+    link: &mut Link,
+    mut seconds: Seconds<'_>,
+) -> ClientOutcome {
     let mut received = Received::new(shared.partitions());
     match receive_until_end(index, shared, link, &mut received, &mut seconds) {
         Ok(()) => link.tell_end(),

@@ -99,8 +99,9 @@ pub fn producer(examination: &Examination<'_>, refuse: impl FnOnce()) -> Result<
         heard.exchange(&mut link)?;
     }
     let begin_ns = now_ns() + LEAD_NS;
-    let mut orders: Vec<SendOrder> =
-        (0..RECORDS).map(|number| order(number, begin_ns + number * GAP_NS, examination.partitions)).collect();
+    let mut orders: Vec<SendOrder> = (0..RECORDS)
+        .map(|number| order(number, begin_ns + number * GAP_NS, examination.partitions))
+        .collect();
     orders.iter().for_each(|order| link.order(order));
     let stop_ns = begin_ns + STOPPED_AT * GAP_NS;
     while now_ns() < stop_ns {
@@ -200,11 +201,18 @@ fn stopped(link: &Link, meanwhile: impl FnOnce()) -> Option<Stopped> {
 
 /// A record of every kind that a load may ask for: with and without key and headers, the stamp here or there.
 fn order(number: u64, due_ns: u64, partitions: i32) -> SendOrder {
-    let stamp = Stamp { run: RUN, producer: 0, part: Part::Measured, sequence: number, intended_ns: due_ns, sent_ns: due_ns };
+    let stamp = Stamp {
+        run: RUN,
+        producer: 0,
+        part: Part::Measured,
+        sequence: number,
+        intended_ns: due_ns,
+        sent_ns: due_ns,
+    };
     let time_in_header = number % 5 == 4;
     let mut value: Vec<u8> = (0..VALUE_BYTES).map(|at| (number as usize * 7 + at) as u8).collect();
     let mut headers = Vec::new();
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         headers.push(Header { name: "trace".to_owned(), value: number.to_string().into_bytes() });
     }
     if time_in_header {
@@ -217,10 +225,14 @@ fn order(number: u64, due_ns: u64, partitions: i32) -> SendOrder {
     SendOrder {
         number,
         due_ns,
-        partition: if number % 4 == 3 { -1 } else { (number % partitions.unsigned_abs().max(1) as u64) as i32 },
+        partition: if number % 4 == 3 {
+            -1
+        } else {
+            (number % partitions.unsigned_abs().max(1) as u64) as i32
+        },
         time_at: SENT_AT as u32,
         time_in_header,
-        key: (number % 3 != 0).then(|| format!("key-{number}").into_bytes()),
+        key: (!number.is_multiple_of(3)).then(|| format!("key-{number}").into_bytes()),
         headers,
         value,
     }
@@ -271,7 +283,12 @@ impl Heard {
     }
 
     /// Until it is done, or patience after `from_ns` is over; with 0, for a moment.
-    fn until(&mut self, link: &mut Link, from_ns: u64, done: impl Fn(&Self) -> bool) -> Result<(), LoadError> {
+    fn until(
+        &mut self,
+        link: &mut Link,
+        from_ns: u64,
+        done: impl Fn(&Self) -> bool,
+    ) -> Result<(), LoadError> {
         let until_ns = if from_ns == 0 { now_ns() + LEAD_NS } else { from_ns + PATIENCE_NS };
         while now_ns() < until_ns && !done(self) {
             self.exchange(link)?;

@@ -147,7 +147,7 @@ impl Order {
     pub fn read(from: &mut impl Read) -> Result<Self> {
         let (kind, body) = read_frame(from)?;
         let mut body = Body(&body);
-        Ok(match kind {
+        match kind {
             b'S' => body.pair().map(|(name, value)| Order::Setting(name, value)),
             b'P' => body.pair().map(|(name, value)| Order::Property(name, value)),
             b'B' => Some(Order::Begin),
@@ -155,7 +155,7 @@ impl Order {
             b'E' => Some(Order::End),
             _ => None,
         }
-        .ok_or_else(|| no_frame(kind))?)
+        .ok_or_else(|| no_frame(kind))
     }
 }
 
@@ -391,7 +391,15 @@ mod tests {
 
     fn order() -> SendOrder {
         let headers = vec![Header { name: "h".to_owned(), value: vec![0; 16] }];
-        SendOrder { number: 7, due_ns: 8, partition: -1, key: Some(vec![1]), headers, value: vec![9; 60], ..SendOrder::default() }
+        SendOrder {
+            number: 7,
+            due_ns: 8,
+            partition: -1,
+            key: Some(vec![1]),
+            headers,
+            value: vec![9; 60],
+            ..SendOrder::default()
+        }
     }
 
     #[test]

@@ -195,9 +195,12 @@ fn report(message: Message<'_>, handed: &Handed, acked_ns: u64) -> Option<Report
             let (partition, offset) = (message.partition(), message.offset());
             Report::Acknowledged(Acknowledged { number, called_ns, acked_ns, partition, offset })
         }
-        Delivery::Failed { code, text } | Delivery::Unknown { code, text } => {
-            Report::Failed(Failed { number, called_ns, failed_ns: acked_ns, reason: format!("{code}: {text}") })
-        }
+        Delivery::Failed { code, text } | Delivery::Unknown { code, text } => Report::Failed(Failed {
+            number,
+            called_ns,
+            failed_ns: acked_ns,
+            reason: format!("{code}: {text}"),
+        }),
     })
 }
 

@@ -1,9 +1,9 @@
 //! The frames to and from one program: written as it takes them, read as it sends them, none of them believed.
 
+use super::Role;
 use super::frame::{FRAME_MAX, Order, Report, SendOrder, VERSION};
 use super::pauses::Beats;
 use super::process::{LINES_MOST, Program};
-use super::Role;
 use crate::clock::now_ns;
 use crate::error::LoadError;
 use plumb_model::observation::ProgramAccount;
@@ -82,8 +82,11 @@ impl Link {
     /// Tells it its role, its properties, and to begin.
     pub(super) fn introduce(&mut self, part: &Introduction<'_>) {
         let Introduction { role, topic, group, properties } = part;
-        let settings =
-            [("version", VERSION.to_string()), ("role", role.word().to_owned()), ("topic", (*topic).to_owned())];
+        let settings = [
+            ("version", VERSION.to_string()),
+            ("role", role.word().to_owned()),
+            ("topic", (*topic).to_owned()),
+        ];
         for (name, value) in settings {
             Order::Setting(name.to_owned(), value).write(&mut self.out);
         }
@@ -157,15 +160,17 @@ impl Link {
         }
         let mut at = 0;
         loop {
-            let next = frame(&self.incoming[at..]).map(|found| found.map(|(kind, body)| (kind, body.to_vec())));
+            let next =
+                frame(&self.incoming[at..]).map(|found| found.map(|(kind, body)| (kind, body.to_vec())));
             let (kind, body) = match next {
                 Ok(Some(found)) => found,
                 Ok(None) => break,
                 Err(reason) => return Err(self.fault(&reason)),
             };
             at += 5 + body.len();
-            let report = Report::of(kind, &body)
-                .ok_or_else(|| self.fault(&format!("it sent a frame of kind {:?} that is none", char::from(kind))))?;
+            let report = Report::of(kind, &body).ok_or_else(|| {
+                self.fault(&format!("it sent a frame of kind {:?} that is none", char::from(kind)))
+            })?;
             self.heard_ns = now;
             if let Some(report) = self.keep(report, now)? {
                 take(report, now).map_err(|reason| self.fault(&reason))?;
@@ -187,7 +192,9 @@ impl Link {
         }
         let seconds = (now - self.started_ns) / 1_000_000_000 + 1;
         if self.idle_words > IDLE_WORDS_PER_S * seconds {
-            return Err(self.fault(&format!("it sends more than {IDLE_WORDS_PER_S} notes and beats per second")));
+            return Err(
+                self.fault(&format!("it sends more than {IDLE_WORDS_PER_S} notes and beats per second"))
+            );
         }
         Ok(())
     }
@@ -197,7 +204,9 @@ impl Link {
         self.idle_words += 1;
         match report {
             Report::Beat(at_ns) if at_ns > now => {
-                return Err(self.fault("it reports a time that has not come: its clock is not CLOCK_MONOTONIC of this host"));
+                return Err(self.fault(
+                    "it reports a time that has not come: its clock is not CLOCK_MONOTONIC of this host",
+                ));
             }
             Report::Beat(at_ns) => self.beats.note(at_ns),
             Report::Property(name, value) => {
@@ -266,7 +275,9 @@ impl Link {
 
     /// The error of one that says nothing.
     pub(super) fn silent(&mut self) -> LoadError {
-        self.fault(&format!("it has said nothing for {SILENT_S} s though there is something to report: it hangs"))
+        self.fault(&format!(
+            "it has said nothing for {SILENT_S} s though there is something to report: it hangs"
+        ))
     }
 
     fn read_cpu(&mut self) {

@@ -18,7 +18,10 @@ const OF_LIBRDKAFKA: &[(&str, &str)] = &[
     ("compression.codec", "the client for Java calls it compression.type"),
     ("max.in.flight", "the client for Java calls it max.in.flight.requests.per.connection"),
     ("fetch.message.max.bytes", "the client for Java calls it max.partition.fetch.bytes"),
-    ("sticky.partitioning.linger.ms", "the client for Java sends a batch of records without a key to one partition"),
+    (
+        "sticky.partitioning.linger.ms",
+        "the client for Java sends a batch of records without a key to one partition",
+    ),
 ];
 
 /// Refuses properties that are librdkafka's and that the client for Java would ignore.
@@ -111,7 +114,10 @@ mod tests {
             java["sasl.jaas.config"],
             "org.apache.kafka.common.security.scram.ScramLoginModule required username=\"ann\" password=\"a\\\"b\\\\\";"
         );
-        assert_eq!((java["ssl.truststore.type"].as_str(), java["ssl.truststore.location"].as_str()), ("PEM", "/ca.pem"));
+        assert_eq!(
+            (java["ssl.truststore.type"].as_str(), java["ssl.truststore.location"].as_str()),
+            ("PEM", "/ca.pem")
+        );
         assert!(!java.contains_key("sasl.password") && java["bootstrap.servers"] == "b:9092");
     }
 

@@ -63,7 +63,8 @@ impl Beats {
 fn named(pause: &ProgramPause, safepoints: &[Safepoint]) -> ProgramPause {
     let end_ns = pause.begin_ns + pause.length_ns;
     let overlap = |safepoint: &Safepoint| {
-        let begin = safepoint.end_ns.saturating_sub(safepoint.length_ns).max(pause.begin_ns.saturating_sub(BEAT_NS));
+        let begin =
+            safepoint.end_ns.saturating_sub(safepoint.length_ns).max(pause.begin_ns.saturating_sub(BEAT_NS));
         safepoint.end_ns.min(end_ns + BEAT_NS).saturating_sub(begin)
     };
     let longest = safepoints.iter().max_by_key(|safepoint| overlap(safepoint));

@@ -56,7 +56,11 @@ pub(super) struct Said {
 impl Program {
     pub(super) fn start(command: &DriverCommand, role: Role) -> Result<Self, LoadError> {
         let cannot = |error: std::io::Error| LoadError::DriverStart {
-            program: command.words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default(),
+            program: command
+                .words
+                .first()
+                .map(|word| word.to_string_lossy().into_owned())
+                .unwrap_or_default(),
             reason: error.to_string(),
         };
         let (ours, theirs) = UnixStream::pair().map_err(cannot)?;
@@ -181,7 +185,8 @@ fn is_stopped(group: u32) -> bool {
         path.file_name().is_some_and(|name| name.to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()))
             && stat(path.clone()).is_some_and(|(_, its)| its == group.to_string())
     });
-    let threads = of_group.flat_map(|path| std::fs::read_dir(path.join("task")).into_iter().flatten().flatten());
+    let threads =
+        of_group.flat_map(|path| std::fs::read_dir(path.join("task")).into_iter().flatten().flatten());
     threads.map(|entry| entry.path()).all(|path| stat(path).is_none_or(|(state, _)| "TtZX".contains(&state)))
 }
 
@@ -222,7 +227,10 @@ fn listen(output: impl Read, said: &Mutex<Said>) {
 }
 
 /// Lets the kernel end the program when the thread that starts it ends, in whatever way (prctl(2), `PR_SET_PDEATHSIG`).
-#[expect(unsafe_code, reason = "only code between fork and exec can make the kernel end a program with its parent")]
+#[expect(
+    unsafe_code,
+    reason = "only code between fork and exec can make the kernel end a program with its parent"
+)]
 fn end_with_this_thread(command: &mut Command) {
     let owner = getpid();
     let prepare = move || {

@@ -11,7 +11,7 @@ use crate::produce::{Allowed, Course, Outstanding, Reported, Saturating, Sent};
 use crate::schedule::Due;
 use crate::seconds::Seconds;
 use crate::shared::Shared;
-use crate::stamp::{Part, STAMP_BYTES, STAMP_HEADER, SENT_AT, Stamp};
+use crate::stamp::{Part, SENT_AT, STAMP_BYTES, STAMP_HEADER, Stamp};
 use std::collections::HashMap;
 use std::iter::Peekable;
 use std::sync::mpsc::TryRecvError;
@@ -219,8 +219,14 @@ impl Producing<'_, '_> {
     /// The order for a message with the key and the value drawn last.
     fn order(&mut self, pending: Pending, partition: i32) -> SendOrder {
         let Pending { part, sequence, due_ns, .. } = pending;
-        let stamp =
-            Stamp { run: self.shared.run, producer: self.producer, part, sequence, intended_ns: due_ns, sent_ns: due_ns };
+        let stamp = Stamp {
+            run: self.shared.run,
+            producer: self.producer,
+            part,
+            sequence,
+            intended_ns: due_ns,
+            sent_ns: due_ns,
+        };
         let mut value = self.contents.payloads.current().to_vec();
         let written = self.shared.load.headers.iter();
         let mut headers: Vec<Header> = written

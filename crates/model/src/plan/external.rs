@@ -93,8 +93,15 @@ mod tests {
     fn what_is_written_of_a_driver_reads_back_as_the_driver() {
         let java = JavaClient { classpath: Some("a b/*:c".to_owned()), jvm_flags: vec!["-Xmx1g".to_owned()] };
         let command = ClientProgram::Command(vec!["./my \"driver\"".to_owned(), "a: b".to_owned()]);
-        let sides = [ClientProgram::Java(java), command, ClientProgram::Java(JavaClient::default()), ClientProgram::Librdkafka];
-        for (producer, consumer) in sides.iter().flat_map(|side| sides.iter().map(move |other| (side.clone(), other.clone()))) {
+        let sides = [
+            ClientProgram::Java(java),
+            command,
+            ClientProgram::Java(JavaClient::default()),
+            ClientProgram::Librdkafka,
+        ];
+        for (producer, consumer) in
+            sides.iter().flat_map(|side| sides.iter().map(move |other| (side.clone(), other.clone())))
+        {
             let plan = ExternalPlan { producer, consumer };
             let words = plan.words();
             let json = if words.starts_with('{') { words } else { format!("{words:?}") };

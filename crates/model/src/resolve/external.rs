@@ -21,7 +21,10 @@ fn check_step(plan: &Plan, index: usize, step: &StepPlan) -> Result<(), ResolveE
     };
     let holds = matches!(step.load.mode, Mode::Consume | Mode::Backlog(_));
     if step.load.workers > 0 {
-        refuse("load.workers", "an external driver runs beside the program that gives it its orders: leave workers out")
+        refuse(
+            "load.workers",
+            "an external driver runs beside the program that gives it its orders: leave workers out",
+        )
     } else if holds && external.consumer.is_external() {
         refuse(
             "load.mode",

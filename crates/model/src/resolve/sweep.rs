@@ -1,7 +1,9 @@
 //! Expands a setup whose values are lists into one variant for each combination.
 
 use super::ResolveError;
-use crate::scenario::{DriverWords, LoadWords, OneOrMany, RateWords, Scalar, Scenario, SetupWords, SizeWords, TopicWords};
+use crate::scenario::{
+    DriverWords, LoadWords, OneOrMany, RateWords, Scalar, Scenario, SetupWords, SizeWords, TopicWords,
+};
 use crate::units::Nanos;
 use std::collections::BTreeMap;
 

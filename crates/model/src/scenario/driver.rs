@@ -94,12 +94,13 @@ impl<'de> Visitor<'de> for Reader {
         match (both, producer, consumer) {
             (Some(both), None, None) => Ok(both.into()),
             (None, None, None) => Err(de::Error::missing_field("command")),
-            (Some(_), _, _) => {
-                Err(de::Error::custom("a driver is one for both sides, or has producer and consumer: not both"))
-            }
+            (Some(_), _, _) => Err(de::Error::custom(
+                "a driver is one for both sides, or has producer and consumer: not both",
+            )),
             (None, producer, consumer) => {
                 let or_default = |side: Option<ClientProgram>| side.unwrap_or(ClientProgram::Librdkafka);
-                let external = ExternalPlan { producer: or_default(producer), consumer: or_default(consumer) };
+                let external =
+                    ExternalPlan { producer: or_default(producer), consumer: or_default(consumer) };
                 Ok(external.into())
             }
         }
@@ -131,7 +132,8 @@ impl JsonSchema for DriverWords {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let java = generator.subschema_for::<JavaClient>();
-        let command = schemars::json_schema!({ "type": "array", "items": { "type": "string" }, "minItems": 1 });
+        let command =
+            schemars::json_schema!({ "type": "array", "items": { "type": "string" }, "minItems": 1 });
         let side = schemars::json_schema!({ "anyOf": [
             { "enum": ["librdkafka", "java"] },
             { "type": "object", "properties": { "java": java }, "required": ["java"], "additionalProperties": false },

@@ -3,8 +3,8 @@
 //! An arm is a setup that may differ in more: in the lab's brokers, in this host's kernel settings, in a command that is
 //! run around its blocks. What the words come to is in [`crate::trial::TrialPlan`].
 
-use super::{LoadWords, OneOrMany, Scalar, SetupWords, TopicWords};
 use super::DriverWords;
+use super::{LoadWords, OneOrMany, Scalar, SetupWords, TopicWords};
 use crate::plan::InterBroker;
 use crate::trial::Against;
 use crate::verdict::Verdict;

@@ -59,7 +59,9 @@ fn librdkafka(handed: &Handed, role: Role, differing: &[&Change]) -> String {
         Driver::Wire => {
             "measured with Plumb's wire driver, not with librdkafka: hold both against each other there before you rely on it"
         }
-        Driver::External => "measured with another client, under the names that it knows: not all of them may be librdkafka's",
+        Driver::External => {
+            "measured with another client, under the names that it knows: not all of them may be librdkafka's"
+        }
     };
     let mut text = comment(&format!(
         "Settings of the {} of \"{}\", for librdkafka; {client}.",

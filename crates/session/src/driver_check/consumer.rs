@@ -13,7 +13,11 @@ pub(super) fn owed_of(evidence: &ConsumerEvidence, arrived: &[ArrivedRecord]) ->
     let times = evidence.got.iter().enumerate();
     let times = times.map(|(number, got)| ("the reception", number as u64, got.received_ns));
     vec![
-        owed("group", "It joins the group and tells how many partitions it holds.", joined(evidence, arrived)),
+        owed(
+            "group",
+            "It joins the group and tells how many partitions it holds.",
+            joined(evidence, arrived),
+        ),
         owed("receives", "It reports every record once.", receives(evidence, arrived)),
         owed("order", "Records of a partition are reported in the order of the log.", order(&evidence.got)),
         owed("bytes", "Stamp and length of the value are those of the record.", bytes(evidence, arrived)),
@@ -62,7 +66,8 @@ fn order(got: &[Got]) -> Vec<String> {
     let mut cases = Vec::new();
     for Got { partition, offset, .. } in got {
         if let Some(before) = last.insert(*partition, *offset).filter(|before| before > offset) {
-            cases.push(format!("offset {offset} of partition {partition} is reported behind offset {before}"));
+            cases
+                .push(format!("offset {offset} of partition {partition} is reported behind offset {before}"));
         }
     }
     cases

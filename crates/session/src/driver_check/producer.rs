@@ -34,17 +34,30 @@ pub(super) fn owed_of(evidence: &ProducerEvidence, arrived: &[ArrivedRecord]) ->
         None => return Vec::new(),
     };
     let times = evidence.acknowledged.iter().flat_map(|report| {
-        [("the send", report.number, report.called_ns), ("the acknowledgement", report.number, report.acked_ns)]
+        [
+            ("the send", report.number, report.called_ns),
+            ("the acknowledgement", report.number, report.acked_ns),
+        ]
     });
     vec![
         each(sent, "sends", "It sends every record once.", sends),
-        each(sent, "bytes", "Key, headers, value and partition are as ordered; only the time is written in.", bytes),
+        each(
+            sent,
+            "bytes",
+            "Key, headers, value and partition are as ordered; only the time is written in.",
+            bytes,
+        ),
         owed("order", "Records of a partition are in the order of their orders.", order(arrived)),
         each(sent, "due", "No record is sent before it is due.", due),
         each(sent, "call", "The time of a send is read before it: no request is there earlier.", call),
         each(sent, "time", "The time in the record is the one that is reported.", time),
         each(&outcomes, "reports", "Every order has one report.", reports),
-        each(sent, "acknowledgement", "No acknowledgement is reported before the broker's answer.", acknowledgement),
+        each(
+            sent,
+            "acknowledgement",
+            "No acknowledgement is reported before the broker's answer.",
+            acknowledgement,
+        ),
         each(sent, "place", "Partition and offset are those at which the record is.", place),
         owed("failure", "A record that the broker refuses is reported as failed.", failure(refused)),
         of_a_stop(evidence.stopped, times),
@@ -126,7 +139,10 @@ fn order(arrived: &[ArrivedRecord]) -> Vec<String> {
         let Some((number, _)) = stamp_of(record) else { continue };
         let before = last.insert(record.partition, number);
         if let Some(before) = before.filter(|before| *before > number) {
-            cases.push(format!("record {number} of partition {} came behind record {before}", record.partition));
+            cases.push(format!(
+                "record {number} of partition {} came behind record {before}",
+                record.partition
+            ));
         }
     }
     cases
@@ -137,14 +153,19 @@ fn due(outcome: &Outcome<'_>) -> Option<String> {
     let told = outcome.acknowledged.first().map(|report| report.called_ns);
     let came = outcome.arrived.first().map(|record| record.at_ns + READING_NS);
     let early = told.into_iter().chain(came).filter_map(|at_ns| due_ns.checked_sub(at_ns)).max()?;
-    (early > 0).then(|| format!("record {} was sent {} before it was due", outcome.number(), milliseconds(early)))
+    (early > 0)
+        .then(|| format!("record {} was sent {} before it was due", outcome.number(), milliseconds(early)))
 }
 
 fn call(outcome: &Outcome<'_>) -> Option<String> {
     let (called_ns, record) = outcome.sent()?;
     let late = called_ns.checked_sub(record.at_ns + READING_NS)?;
     (late > 0).then(|| {
-        format!("record {} was there {} before the reported time of its send", outcome.number(), milliseconds(late))
+        format!(
+            "record {} was there {} before the reported time of its send",
+            outcome.number(),
+            milliseconds(late)
+        )
     })
 }
 
@@ -169,7 +190,11 @@ fn acknowledgement(outcome: &Outcome<'_>) -> Option<String> {
     let answered_ns = outcome.arrived.first()?.at_ns + HELD_BACK.as_nanos() as u64;
     let early = answered_ns.checked_sub(acked_ns + READING_NS)?;
     (early > 0).then(|| {
-        format!("record {} is reported as acknowledged {} before it was", outcome.number(), milliseconds(early))
+        format!(
+            "record {} is reported as acknowledged {} before it was",
+            outcome.number(),
+            milliseconds(early)
+        )
     })
 }
 
@@ -177,7 +202,14 @@ fn place(outcome: &Outcome<'_>) -> Option<String> {
     let (report, record) = (outcome.acknowledged.first()?, outcome.arrived.first()?);
     let (told, is) = ((report.partition, report.offset), (record.partition, record.offset));
     (told != is).then(|| {
-        format!("record {} is at {}/{}, and is reported at {}/{}", outcome.number(), is.0, is.1, told.0, told.1)
+        format!(
+            "record {} is at {}/{}, and is reported at {}/{}",
+            outcome.number(),
+            is.0,
+            is.1,
+            told.0,
+            told.1
+        )
     })
 }
 

@@ -194,7 +194,8 @@ impl Client {
         let topic = c_string(topic);
         // SAFETY: the list is made, used and destroyed here; the handle is alive, and a commit that is not asynchronous has ended.
         let code = unsafe {
-            let list = sys::rd_kafka_topic_partition_list_new(i32::try_from(offsets.len()).unwrap_or(i32::MAX));
+            let list =
+                sys::rd_kafka_topic_partition_list_new(i32::try_from(offsets.len()).unwrap_or(i32::MAX));
             for (partition, offset) in (0..).zip(offsets) {
                 sys::rd_kafka_topic_partition_list_add(list, topic.as_ptr(), partition);
                 sys::rd_kafka_topic_partition_list_set_offset(list, topic.as_ptr(), partition, *offset);
