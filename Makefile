@@ -74,6 +74,10 @@ bench-produce-cost: bootstrap ## what a produced message costs: Plumb beside Kaf
 bench-consume-cost: bootstrap ## what a consumed message costs: the same tools, reading
 	cargo run --release -p plumb-bench-consume-cost
 
+.PHONY: bench-driver-cost
+bench-driver-cost: build ## what the protocol of external drivers costs, and the client for Java beside Kafka's perf test (needs python3, half an hour; BENCH_ARGS="--rounds 10")
+	bench/driver-cost --program $(TARGET)/release/plumb $(BENCH_ARGS)
+
 .PHONY: bench-crypto
 bench-crypto: bootstrap ## Plumb's crypto rates beside openssl speed's, with and without the processor's instructions (minutes)
 	cargo run --release -p plumb-bench-crypto-against-openssl

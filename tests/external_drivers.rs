@@ -137,8 +137,12 @@ fn left(mark: &str) -> Vec<String> {
 #[test]
 fn a_driver_that_hangs_is_ended_with_all_that_it_has_started() {
     let mark = mark("hangs");
-    let said = complaint(&shell(&format!("sleep 600 & sh -c 'sleep 601; : {mark}' & sleep 602; : {mark}")));
-    assert!(said.contains("it was not ready within 60 s"), "{said}");
+    let [test, exact, nocapture] = AS_A_DRIVER;
+    let binary = std::env::current_exe().unwrap();
+    let script =
+        format!("sh -c 'sleep 601; : {mark}' & exec env {FAULT}=hang {binary:?} {test} {exact} {nocapture}");
+    let said = complaint(&shell(&script));
+    assert!(said.contains("it has said nothing for 10 s"), "{said}");
     assert_eq!(left(&mark), Vec::<String>::new());
 }
 
@@ -337,6 +341,7 @@ const AGAIN: u64 = 1 << 40;
 
 #[derive(Default)]
 struct Wrong {
+    hangs: bool,
     held: Option<Order>,
     due: std::collections::HashMap<u64, u64>,
     received: u64,
@@ -364,6 +369,7 @@ impl Wrong {
             }
             "early-send" => send.due_ns -= EARLY_NS,
             // Whoever reads the orders sees none for a while that is longer than they come ahead.
+            "hang" if number > WRONG => self.hangs = true,
             "stall" if number == WRONG + 100 => std::thread::sleep(Duration::from_millis(650)),
             _ => {}
         }
@@ -372,6 +378,7 @@ impl Wrong {
 
     fn reports(&mut self, fault: &str, report: Report) -> Vec<Report> {
         match report {
+            _ if self.hangs => Vec::new(),
             Report::Acknowledged(mut report) => {
                 // One report for both.
                 report.number %= AGAIN;
@@ -510,4 +517,11 @@ fn a_run_that_is_killed_leaves_no_program_behind() {
         assert!(std::time::Instant::now() < deadline, "{programs:?} are left");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+#[test]
+fn the_library_as_a_driver_says_that_it_is_started_by_plumb() {
+    let ended = Program::new(["driver", "librdkafka"]).run();
+    assert_eq!(ended.code(), Some(2), "{}", ended.stderr);
+    assert!(ended.stderr.contains("standard input is no socket of Plumb's"), "{}", ended.stderr);
 }
