@@ -2,6 +2,7 @@
 //!
 //! A wrong one is this very binary: started with a fault by name, `a_driver_with_a_fault` puts itself between Plumb and a right driver.
 
+use crate::kafka::secured::{assert_no_secret, java_properties};
 use crate::kafka::{self, Broker, assert_nothing_missing, lab, steps};
 use crate::program::{Ended, Program};
 use plumb_lab::sink::{ApiKey, Apis, Delay, SinkBroker, SinkOptions};
@@ -349,6 +350,9 @@ struct Wrong {
 
 impl Wrong {
     fn orders(&mut self, fault: &str, order: Order) -> Vec<Order> {
+        if let ("tells", Order::Property(name, value)) = (fault, &order) {
+            let _ = writeln!(std::io::stderr(), "{name} is {value}");
+        }
         let Order::Send(mut send) = order else { return vec![order] };
         let (number, due_ns) = (send.number, send.due_ns);
         self.due.insert(number, due_ns);
@@ -524,4 +528,42 @@ fn the_library_as_a_driver_says_that_it_is_started_by_plumb() {
     let ended = Program::new(["driver", "librdkafka"]).run();
     assert_eq!(ended.code(), Some(2), "{}", ended.stderr);
     assert!(ended.stderr.contains("standard input is no socket of Plumb's"), "{}", ended.stderr);
+}
+
+#[test]
+fn secrets_go_to_a_program_and_are_nowhere_else_even_where_it_tells_them() {
+    for driver in ["{producer: java}".to_owned(), format!("{{producer: {}}}", faulty("tells"))] {
+        let bootstrap = lab().bootstrap();
+        let program =
+            Program::new(["run", "s.yaml", "--output", "json", "--out", "run", "--bootstrap", &bootstrap])
+                .args(["--config", "client.properties"]);
+        std::fs::write(program.directory().join("s.yaml"), format!("driver: {driver}\n{LOAD}")).unwrap();
+        std::fs::write(program.directory().join("client.properties"), java_properties()).unwrap();
+        let ended = program.run();
+        let document = kafka::document(&ended);
+        assert_nothing_missing(&steps(&document)[0]);
+        if driver.contains("tells") {
+            let told = steps(&document)[0]["blocks"][0]["programs"][0]["printed"].to_string();
+            assert!(told.contains("sasl.password is [redacted]"), "{told}");
+        }
+        assert_no_secret("standard output", ended.stdout.as_bytes());
+        assert_no_secret("standard error", ended.stderr.as_bytes());
+        for entry in std::fs::read_dir(ended.path("run")).unwrap().flatten() {
+            assert_no_secret(&entry.path().display().to_string(), &std::fs::read(entry.path()).unwrap());
+        }
+    }
+}
+
+#[test]
+fn the_jar_is_the_one_that_the_script_made_of_this_source() {
+    let folder = format!("{}/../session/src/external/java", env!("CARGO_MANIFEST_DIR"));
+    let sums = std::fs::read_to_string(format!("{folder}/SHA256SUMS")).unwrap();
+    assert!(sums.contains("  driver.jar\n") && sums.contains("  PlumbDriver1.java\n"), "{sums}");
+    let checked =
+        Command::new("sha256sum").args(["--check", "SHA256SUMS"]).current_dir(folder).output().unwrap();
+    assert!(
+        checked.status.success(),
+        "run scripts/build-driver: {}",
+        String::from_utf8_lossy(&checked.stdout)
+    );
 }

@@ -10,7 +10,7 @@ mod lab_ends;
 mod load_shapes;
 mod modes;
 mod not_lost;
-mod secured;
+pub(crate) mod secured;
 mod stages;
 
 pub(crate) use broker::{Broker, Record, Replicas};

@@ -11,7 +11,7 @@ on_both_drivers!(
 );
 
 /// A Java client's properties for the secured listener.
-fn java_properties() -> String {
+pub(crate) fn java_properties() -> String {
     let properties = lab().client_properties();
     let authority = &properties.iter().find(|(key, _)| key == "ssl.ca.location").unwrap().1;
     format!(
@@ -92,7 +92,7 @@ fn a_refused_password_is_not_shown_either(driver: Driver) {
     assert!(!Path::new(&ended.path("runs")).exists());
 }
 
-fn assert_no_secret(place: &str, bytes: &[u8]) {
+pub(crate) fn assert_no_secret(place: &str, bytes: &[u8]) {
     let found = bytes.windows(PASSWORD.len()).any(|part| part == PASSWORD.as_bytes());
     assert!(!found, "the password is in {place}");
 }

@@ -246,8 +246,15 @@ pub struct ProgramAccount {
     pub printed: Vec<String>,
     /// CPU time of its process, from its start until it was told to end.
     pub cpu_ns: Option<u64>,
+    /// The part of it since the measured part began, in ticks of 10 ms; absent where that never did.
+    pub measured_cpu_ns: Option<u64>,
     /// Its pauses; absent where it did not tell the time again and again.
     pub pauses: Option<ProgramPauses>,
+}
+
+/// CPU time of these programs in the measured part; none if it is not known of one.
+pub fn measured_cpu_ns(programs: &[ProgramAccount]) -> Option<u64> {
+    programs.iter().map(|program| program.measured_cpu_ns).sum()
 }
 
 /// The pauses of a program: gaps of a thread that tells the time every 10 ms.

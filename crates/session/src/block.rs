@@ -22,6 +22,7 @@ use plumb_load::random::Random;
 use plumb_load::remote::{LostWorker, WorkerOutcome};
 use plumb_load::schedule::Share;
 use plumb_model::document::WorkerBlock;
+use plumb_model::observation::measured_cpu_ns;
 use plumb_model::plan::{Mode, StepPlan, TopicPlan};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -201,9 +202,10 @@ pub(super) fn run(job: &Job, place: &mut Place<'_>) -> Result<bool> {
     block.workers = outcome.workers.iter().map(worker_block).collect();
     block.lost_worker = outcome.lost_worker.as_ref().map(|lost| format!("{}: {}", lost.name, lost.reason));
     let own_cpu_ns = readings.own.as_ref().and_then(|own| own.cpu_ns);
-    // The CPU time of a program is known of its whole life alone, its start and its warm-up included.
-    let is_here = block.programs.is_empty();
-    block.client_cpu_s = client_cpu_s(own_cpu_ns, &block.workers).filter(|_| is_here);
+    let programs_s = measured_cpu_ns(&block.programs).map(|ns| ns as f64 / 1e9);
+    block.client_cpu_s = client_cpu_s(own_cpu_ns, &block.workers)
+        .zip(programs_s)
+        .map(|(own_s, programs_s)| own_s + programs_s);
     block.broker_cpu_s = readings.broker_cpu_s;
     block.broker_start = place.broker_start;
     block.until_device = until_device;

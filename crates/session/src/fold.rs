@@ -282,7 +282,7 @@ impl StepFold {
         let since = cpu.since(cut.first);
         AfterWarmUp {
             messages,
-            // That of a program is known of the whole of its life alone.
+            // That of a program is not known second by second.
             client_cpu_s: since.client_s.filter(|_| outcome.programs.is_empty()),
             broker_cpu_s: since.brokers_s,
             cut_end_to_end: cut.recorded.end_to_end,

@@ -6,7 +6,9 @@ use super::readings::BlockReadings;
 use plumb_load::BlockOutcome;
 use plumb_model::document::StepResult;
 use plumb_model::facts::ThreadUsage;
-use plumb_model::observation::{ClientStatistics, Counts, ErrorCount, IntervalMethod, ThreadCpu, Throughput};
+use plumb_model::observation::{
+    ClientStatistics, Counts, ErrorCount, IntervalMethod, ThreadCpu, Throughput, measured_cpu_ns,
+};
 use plumb_stats::interval::{Spread, mean_interval};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -180,7 +182,9 @@ pub(super) fn add_instrument(
         _ => (step.counts.acked, span.acked_bytes as f64),
     };
     let instrument = &mut step.instrument;
-    let cpu_s = watched.own.as_ref().and_then(|own| own.cpu_ns).map(|ns| ns as f64 / 1e9);
+    let programs_ns = measured_cpu_ns(&outcome.programs);
+    let cpu_ns = watched.own.as_ref().and_then(|own| own.cpu_ns).zip(programs_ns);
+    let cpu_s = cpu_ns.map(|(own_ns, programs_ns)| (own_ns + programs_ns) as f64 / 1e9);
     instrument.cpu_s = add(instrument.cpu_s, cpu_s);
     instrument.broker_cpu_s = add(instrument.broker_cpu_s, watched.broker_cpu_s);
     let cpu_s = instrument.cpu_s.filter(|_| messages > 0);

@@ -218,7 +218,8 @@ struct BusyProgram {
 fn busy_program(setup: &Setup) -> Option<BusyProgram> {
     // The processors of workers are not this host's: another rule looks at them.
     let has_workers = setup.result.blocks.iter().any(|block| !block.workers.is_empty());
-    if setup.saturates() || has_workers {
+    // What a client of the user's takes is its own.
+    if setup.saturates() || has_workers || setup.programs().next().is_some() {
         return None;
     }
     let cpu_s = setup.result.instrument.cpu_s?;

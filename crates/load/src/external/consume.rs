@@ -47,7 +47,11 @@ fn receive_until_end(
             Report::Got(got) => note(shared, &got, now, received, seconds),
             _ => Err("a consumer sent a report of a producer".to_owned()),
         })?;
-        seconds.pass(now_ns());
+        let now = now_ns();
+        seconds.pass(now);
+        if shared.measured_part_has_begun(now) {
+            link.note_measured_part();
+        }
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::clock::now_ns;
 use crate::error::LoadError;
 use plumb_model::observation::ProgramAccount;
 use plumb_model::plan::Properties;
-use plumb_model::secret::shown;
+use plumb_model::secret::{REDACTED, is_secret, shown};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{ErrorKind, Read, Write};
 use std::time::Duration;
@@ -21,6 +21,8 @@ pub(super) const SILENT_S: u64 = 10;
 const END: Duration = Duration::from_secs(3);
 /// The longest report: a sentence (a record's head is 48 bytes).
 const REPORT_MAX: usize = 1 << 16;
+/// The shortest secret that is looked for in what a program says: a shorter one is in any text (ours).
+const SECRET_MIN: usize = 4;
 /// Sentences that are kept.
 const NOTES_KEPT: usize = 20;
 /// Most sentences, beats and changes of the group in a second: beyond it, a program does nothing else (ours).
@@ -54,8 +56,12 @@ pub(crate) struct Link {
     beats: Beats,
     idle_words: u64,
     ended: bool,
+    /// Values that it was told and that nothing which it says may show.
+    secrets: Vec<String>,
     /// The CPU time of the process when it was last read.
     cpu_ns: Option<u64>,
+    /// The same when the measured part had begun.
+    cpu_before_ns: Option<u64>,
 }
 
 impl Link {
@@ -75,7 +81,9 @@ impl Link {
             beats: Beats::default(),
             idle_words: 0,
             ended: false,
+            secrets: Vec::new(),
             cpu_ns: None,
+            cpu_before_ns: None,
         }
     }
 
@@ -93,6 +101,8 @@ impl Link {
         if *role == Role::Consumer {
             Order::Setting("group".to_owned(), (*group).to_owned()).write(&mut self.out);
         }
+        let secrets = properties.iter().filter(|(name, value)| is_secret(name) && value.len() >= SECRET_MIN);
+        self.secrets = secrets.flat_map(|(_, value)| within(value)).map(str::to_owned).collect();
         for (name, value) in *properties {
             Order::Property(name.clone(), value.clone()).write(&mut self.out);
         }
@@ -266,10 +276,11 @@ impl Link {
     pub(super) fn fault(&mut self, reason: &str) -> LoadError {
         self.read_cpu();
         self.ended = true;
+        let last_words = self.program.last_words();
         LoadError::Driver {
             role: self.program.role.word(),
-            reason: reason.to_owned(),
-            last_words: self.program.last_words(),
+            reason: self.without_secrets(reason),
+            last_words: self.without_secrets(&last_words),
         }
     }
 
@@ -278,6 +289,18 @@ impl Link {
         self.fault(&format!(
             "it has said nothing for {SILENT_S} s though there is something to report: it hangs"
         ))
+    }
+
+    /// What it said as it may be shown.
+    fn without_secrets(&self, text: &str) -> String {
+        self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, REDACTED))
+    }
+
+    /// The measured part has begun: its CPU time counts from here.
+    pub(super) fn note_measured_part(&mut self) {
+        if self.cpu_before_ns.is_none() && !self.ended {
+            self.cpu_before_ns = cpu_ns(self.program.id());
+        }
     }
 
     fn read_cpu(&mut self) {
@@ -305,10 +328,16 @@ impl Link {
         ProgramAccount {
             role: self.program.role.word().to_owned(),
             about: self.about.clone(),
-            notes: self.notes.clone(),
+            notes: self.notes.iter().map(|note| self.without_secrets(note)).collect(),
             printed_lines: self.program.said(|said| said.count),
-            printed: self.program.said(|said| said.lines.iter().cloned().collect()),
+            printed: self
+                .program
+                .said(|said| said.lines.iter().map(|line| self.without_secrets(line)).collect()),
             cpu_ns: self.cpu_ns,
+            measured_cpu_ns: self
+                .cpu_ns
+                .zip(self.cpu_before_ns)
+                .map(|(all, before)| all.saturating_sub(before)),
             pauses,
         }
     }
@@ -334,6 +363,12 @@ impl Link {
         }
         false
     }
+}
+
+/// A secret and what of it is one by itself: a JAAS line has its password in quotes.
+fn within(secret: &str) -> impl Iterator<Item = &str> {
+    let quoted = secret.split('"').skip(1).step_by(2);
+    [secret].into_iter().chain(quoted.filter(|part| part.len() >= SECRET_MIN))
 }
 
 /// The next whole frame: its kind and body.

@@ -262,6 +262,9 @@ impl Producing<'_, '_> {
         let now = now_ns();
         self.slips.pass(now);
         self.acks.pass(now);
+        if self.shared.measured_part_has_begun(now) {
+            link.note_measured_part();
+        }
         let silent_ns = SILENT_S * 1_000_000_000;
         let overdue = |pending: &Pending| now.saturating_sub(pending.due_ns) > silent_ns;
         if now - link.heard_ns() > silent_ns && self.pending.values().any(overdue) {
