@@ -100,7 +100,8 @@ fn real_kafka_has_every_record_of_programs_once_and_nothing_of_them_is_left_ther
         let document = kafka::document(&ended);
         assert_nothing_missing(&steps(&document)[0]);
         let id = document["run"]["id"].as_str().unwrap();
-        assert_eq!(Broker::at(&lab().plaintext_bootstrap()).left_of_run(id), Vec::<String>::new());
+        let left = Broker::at(&lab().plaintext_bootstrap()).left_of_run(id);
+        assert_eq!(left, Vec::<String>::new(), "{driver}: {}", ended.stderr);
     }
 }
 
