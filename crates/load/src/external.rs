@@ -174,6 +174,10 @@ fn properties(
         Role::Consumer => {
             properties.insert("group.id".to_owned(), spec.group.to_owned());
             properties.insert("auto.offset.reset".to_owned(), "earliest".to_owned());
+            if command.java {
+                // A question of its last moment would make the topic anew that was deleted meanwhile; librdkafka does not ask so.
+                properties.insert("allow.auto.create.topics".to_owned(), "false".to_owned());
+            }
             &spec.step.consumer
         }
     };
