@@ -214,6 +214,8 @@ impl<'a> Setup<'a> {
         match (self.plan, other.plan) {
             (Some(a), Some(b)) => {
                 a.driver == b.driver
+                    && a.external == b.external
+                    && a.cluster == b.cluster
                     && a.topic == b.topic
                     && a.load == b.load
                     && a.producer == b.producer
@@ -228,8 +230,11 @@ impl<'a> Setup<'a> {
         let (Some(a), Some(b)) = (self.plan, other.plan) else { return Vec::new() };
         let mut differences = differing("producer", &a.producer, &b.producer);
         differences.extend(differing("consumer", &a.consumer, &b.consumer));
-        if a.driver != b.driver {
+        if a.driver != b.driver || a.external != b.external {
             differences.push("driver".to_owned());
+        }
+        if a.cluster != b.cluster {
+            differences.push("cluster".to_owned());
         }
         if a.topic != b.topic {
             differences.push("topic".to_owned());

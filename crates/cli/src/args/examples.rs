@@ -17,7 +17,7 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
     (
         &["run"],
         &[
-            "plumb run scenarios/latency.yaml --quick",
+            "plumb run scenarios/event-hubs-latency.yaml --quick",
             "plumb run s.yaml -b kafka.example.com:9092 --fail-if 'p99>20ms' --junit plumb.xml",
         ],
     ),
@@ -86,7 +86,7 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
             "plumb tune apply plan.json --confirm-within 60s --keep-reachable kafka.example.com:9092",
         ],
     ),
-    (&["tune", "trial"], &["plumb tune trial plan.json --load scenarios/latency.yaml --pairs 12"]),
+    (&["tune", "trial"], &["plumb tune trial plan.json --load scenarios/event-hubs-latency.yaml --pairs 12"]),
     (&["tune", "revert"], &["plumb tune revert", "plumb tune revert 2026-11-26T04-17-24Z"]),
     (
         &["size"],

@@ -53,6 +53,7 @@ fn check(case: &Case) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::healthy::{found, one, with_identical_step};
+    use plumb_model::plan::{ClientProgram, ExternalPlan, JavaClient};
 
     #[test]
     fn an_identical_pair_that_differs_is_found() {
@@ -64,5 +65,12 @@ mod tests {
         let finding = one(&document, RULE.row.id);
         assert_eq!(finding.severity, Severity::Suspect);
         assert!(finding.claim.contains("end_to_end.mean"), "{}", finding.claim);
+        // Steps on two clusters, or with two clients, are there to be compared.
+        let mut of_clients = document.clone();
+        document.plan.steps[2].cluster = Some(document.plan.cluster.clone());
+        assert_eq!(found(&document, RULE.row.id), []);
+        let (producer, consumer) = (ClientProgram::Java(JavaClient::default()), ClientProgram::Librdkafka);
+        of_clients.plan.steps[2].external = Some(ExternalPlan { producer, consumer });
+        assert_eq!(found(&of_clients, RULE.row.id), []);
     }
 }
