@@ -268,9 +268,9 @@ pub struct ProgramPauses {
     pub pauses: u64,
     /// Their sum, without the 10 ms that each has by plan.
     pub paused_ns: u64,
-    /// The first of them.
+    /// The longest of them, by the order of time.
     pub listed: Vec<ProgramPause>,
-    /// Safepoints that its JVM logged, and their sum.
+    /// Safepoints that its JVM logged.
     pub safepoints: u64,
     /// Their sum.
     pub safepoints_ns: u64,

@@ -13,6 +13,7 @@ use plumb_load::LoadError;
 use plumb_load::external::DriverCommand;
 use plumb_load::external::examine::{self, Examination, Stopped};
 use plumb_model::driver_check::{DriverCheck, Owed, RoleCheck};
+use plumb_model::figure::{self, counted};
 use plumb_model::observation::ProgramAccount;
 use plumb_model::plan::ClientProgram;
 use std::collections::HashMap;
@@ -133,9 +134,9 @@ fn remarks(account: &ProgramAccount) -> Vec<String> {
         }
     }
     if account.printed_lines > 0 {
-        let lines = account.printed_lines;
+        let lines = counted(account.printed_lines, "line");
         remarks.push(format!(
-            "It printed {lines} lines, which are no part of the protocol; the last: {}",
+            "It printed {lines}, no part of the protocol; the last: {}",
             account.printed.join(" | ")
         ));
     }
@@ -165,5 +166,5 @@ fn of_a_stop(stopped: Option<Stopped>, times: impl Iterator<Item = (&'static str
 }
 
 fn milliseconds(ns: u64) -> String {
-    plumb_model::figure::time(ns as f64)
+    figure::time(ns as f64)
 }

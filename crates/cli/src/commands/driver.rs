@@ -11,6 +11,7 @@ use plumb_model::driver_check::{DriverCheck, Owed, RoleCheck};
 use plumb_model::plan::{ClientProgram, JavaClient, Origin};
 use plumb_model::resolve::Sources;
 use plumb_model::scenario::{DriverWords, OneOrMany, Scenario};
+use plumb_report::text::printable;
 use plumb_session::{DriverRoles, check_driver};
 use std::fmt::Write;
 
@@ -43,7 +44,7 @@ fn check(arguments: &DriverCheckArgs) -> Result<End> {
 }
 
 fn text(check: &DriverCheck) -> String {
-    let mut text = format!("{}\n", check.program);
+    let mut text = format!("{}\n", printable(&check.program));
     check.roles.iter().for_each(|role| of_role(&mut text, role));
     let _ = write!(
         text,
@@ -66,11 +67,11 @@ fn of_role(text: &mut String, role: &RoleCheck) {
         "\nAs a {}{}{}\n",
         role.role,
         if about.is_empty() { "" } else { ": " },
-        about.join(", ")
+        printable(&about.join(", "))
     );
     role.owed.iter().for_each(|owed| of_owed(text, owed));
     for remark in &role.remarks {
-        let _ = writeln!(text, "  note  {remark}");
+        let _ = writeln!(text, "  note  {}", printable(remark));
     }
 }
 
@@ -78,7 +79,7 @@ fn of_owed(text: &mut String, owed: &Owed) {
     let word = if owed.kept { "ok  " } else { "FAIL" };
     let _ = writeln!(text, "  {word}  {}", owed.what);
     for case in &owed.cases {
-        let _ = writeln!(text, "          {case}");
+        let _ = writeln!(text, "          {}", printable(case));
     }
     let more = owed.broken - owed.cases.len() as u64;
     if more > 0 {

@@ -15,7 +15,6 @@ type Of = fn(&Effective) -> &Properties;
 const CLIENT: &[&str] = &[
     "security.protocol",
     "sasl.mechanism",
-    "sasl.mechanisms",
     "enable.ssl.certificate.verification",
     "ssl.endpoint.identification.algorithm",
     "ssl.cipher.suites",
@@ -113,14 +112,8 @@ pub(crate) fn settings(a: &Effective, b: &Effective) -> Vec<Differing> {
         if a.is_empty() || b.is_empty() {
             continue;
         }
-        for &key in keys.iter().filter(|key| a.get(**key) != b.get(**key)) {
-            let shown = |properties: &Properties| {
-                properties
-                    .get(key)
-                    .filter(|value| !value.is_empty())
-                    .map_or("none", String::as_str)
-                    .to_owned()
-            };
+        for &key in keys.iter().filter(|key| has_effect(key, a, b) && value(a, key) != value(b, key)) {
+            let shown = |properties| value(properties, key).unwrap_or_else(|| "none".to_owned());
             let differing = Differing { role, key, a: shown(a), b: shown(b) };
             // Producer and consumer mostly share their security.
             if !found.iter().any(|it| (it.key, &it.a, &it.b) == (key, &differing.a, &differing.b)) {
@@ -129,4 +122,74 @@ pub(crate) fn settings(a: &Effective, b: &Effective) -> Vec<Differing> {
         }
     }
     found
+}
+
+/// A setting as every client means it: clients write one value in two ways, and leave out what they always do.
+fn value(properties: &Properties, key: &str) -> Option<String> {
+    let written = |key: &str| properties.get(key).filter(|value| !value.is_empty()).cloned();
+    match key {
+        "security.protocol" => written(key).map(|protocol| protocol.to_lowercase()),
+        // librdkafka's own name.
+        "sasl.mechanism" => written(key).or_else(|| written("sasl.mechanisms")),
+        // Of the client for Java it cannot be switched off.
+        "enable.ssl.certificate.verification" => Some(written(key).unwrap_or_else(|| "true".to_owned())),
+        _ => written(key),
+    }
+}
+
+/// False for what neither side's protocol uses: clients have it, with defaults of their own.
+fn has_effect(key: &str, a: &Properties, b: &Properties) -> bool {
+    let layer = match key {
+        key if key.starts_with("sasl.mechanism") => "sasl",
+        key if key.starts_with("ssl.") || key.starts_with("enable.ssl.") => "ssl",
+        _ => return true,
+    };
+    let protocols: Vec<String> =
+        [a, b].iter().filter_map(|properties| value(properties, "security.protocol")).collect();
+    protocols.is_empty() || protocols.iter().any(|protocol| protocol.contains(layer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn differing(a: &[(&str, &str)], b: &[(&str, &str)]) -> Vec<String> {
+        let of = |pairs: &[(&str, &str)]| Effective {
+            producer: pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+            ..Effective::default()
+        };
+        settings(&of(a), &of(b)).iter().map(Differing::to_string).collect()
+    }
+
+    #[test]
+    fn two_clients_that_write_one_security_in_two_ways_promise_the_same() {
+        let librdkafka = [
+            ("security.protocol", "plaintext"),
+            ("enable.ssl.certificate.verification", "true"),
+            ("ssl.cipher.suites", ""),
+            ("sasl.mechanisms", "GSSAPI"),
+        ];
+        assert_eq!(differing(&[("security.protocol", "PLAINTEXT"), ("acks", "all")], &librdkafka), [""; 0]);
+        let java = [("security.protocol", "SASL_SSL"), ("sasl.mechanism", "PLAIN")];
+        let same = [
+            ("security.protocol", "sasl_ssl"),
+            ("sasl.mechanisms", "PLAIN"),
+            ("enable.ssl.certificate.verification", "true"),
+        ];
+        assert_eq!(differing(&java, &same), [""; 0]);
+    }
+
+    #[test]
+    fn what_one_of_two_clients_does_not_check_or_encrypt_is_told() {
+        let java = [("security.protocol", "SSL")];
+        let unchecked = [("security.protocol", "ssl"), ("enable.ssl.certificate.verification", "false")];
+        assert_eq!(
+            differing(&java, &unchecked),
+            ["producer enable.ssl.certificate.verification: true / false"]
+        );
+        assert_eq!(
+            differing(&java, &[("security.protocol", "plaintext")]),
+            ["producer security.protocol: ssl / plaintext"]
+        );
+    }
 }

@@ -136,6 +136,9 @@ pub fn consumer(examination: &Examination<'_>) -> Result<ConsumerEvidence, LoadE
     let topic = client.topic(topic)?;
     let mut heard = Heard::default();
     let mut link = started(examination, Role::Consumer)?;
+    while !link.is_ready() {
+        heard.exchange(&mut link)?;
+    }
     let joined_by_ns = now_ns() + PATIENCE_NS * 3;
     while heard.joined == 0 && now_ns() < joined_by_ns {
         heard.exchange(&mut link)?;

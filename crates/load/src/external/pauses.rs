@@ -6,8 +6,12 @@ use plumb_model::observation::{ProgramPause, ProgramPauses};
 const BEAT_NS: u64 = 10_000_000;
 /// A gap of beats beyond which it is a pause: several beats that did not come (ours).
 const PAUSE_NS: u64 = 50_000_000;
-/// Pauses that are listed.
+/// Pauses that are listed, the longest.
 const LISTED: usize = 20;
+/// The shortest safepoint that is kept: one that could give a pause its name.
+const SAFEPOINT_NS: u64 = (PAUSE_NS - BEAT_NS) / 2;
+/// Safepoints that are kept.
+const SAFEPOINTS_KEPT: usize = 4_096;
 
 /// A stop of a JVM's threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +20,25 @@ pub(super) struct Safepoint {
     end_ns: u64,
     length_ns: u64,
     cause: String,
+}
+
+/// The safepoints of one program.
+#[derive(Debug, Default)]
+pub(super) struct Safepoints {
+    number: u64,
+    total_ns: u64,
+    kept: Vec<Safepoint>,
+}
+
+impl Safepoints {
+    /// All count; those that could explain a pause are kept.
+    pub(super) fn note(&mut self, safepoint: Safepoint) {
+        self.number += 1;
+        self.total_ns += safepoint.length_ns;
+        if safepoint.length_ns >= SAFEPOINT_NS && self.kept.len() < SAFEPOINTS_KEPT {
+            self.kept.push(safepoint);
+        }
+    }
 }
 
 /// The beats of one program.
@@ -40,22 +63,29 @@ impl Beats {
             let length_ns = gap_ns - BEAT_NS;
             self.number += 1;
             self.total_ns += length_ns;
-            if self.pauses.len() < LISTED {
-                self.pauses.push(ProgramPause { begin_ns: last_ns + BEAT_NS, length_ns, cause: None });
-            }
+            self.list(ProgramPause { begin_ns: last_ns + BEAT_NS, length_ns, cause: None });
+        }
+    }
+
+    /// The longest stay in the list, by the order of time.
+    fn list(&mut self, pause: ProgramPause) {
+        self.pauses.push(pause);
+        if self.pauses.len() > LISTED {
+            let shortest = (0..self.pauses.len()).min_by_key(|at| self.pauses[*at].length_ns);
+            shortest.map(|at| self.pauses.remove(at));
         }
     }
 
     /// The pauses, each named by the safepoint that covers most of it. None where it never beat.
-    pub(super) fn account(&self, safepoints: &[Safepoint]) -> Option<ProgramPauses> {
+    pub(super) fn account(&self, safepoints: &Safepoints) -> Option<ProgramPauses> {
         (self.count > 0).then(|| ProgramPauses {
             beats: self.count,
             longest_gap_ns: self.longest_ns,
             pauses: self.number,
             paused_ns: self.total_ns,
-            listed: self.pauses.iter().map(|pause| named(pause, safepoints)).collect(),
-            safepoints: safepoints.len() as u64,
-            safepoints_ns: safepoints.iter().map(|safepoint| safepoint.length_ns).sum(),
+            listed: self.pauses.iter().map(|pause| named(pause, &safepoints.kept)).collect(),
+            safepoints: safepoints.number,
+            safepoints_ns: safepoints.total_ns,
         })
     }
 }
@@ -109,7 +139,9 @@ mod tests {
         for at_ns in [0, 10, 310, 320, 420].map(|ms| second + ms * 1_000_000) {
             beats.note(at_ns);
         }
-        let account = beats.account(&[safepoint(LINE).unwrap().unwrap()]).unwrap();
+        let mut safepoints = Safepoints::default();
+        safepoints.note(safepoint(LINE).unwrap().unwrap());
+        let account = beats.account(&safepoints).unwrap();
         assert_eq!((account.pauses, account.longest_gap_ns), (2, 300_000_000));
         let causes: Vec<Option<&str>> = account.listed.iter().map(|pause| pause.cause.as_deref()).collect();
         assert_eq!(causes, [Some("G1CollectForAllocation"), None]);
@@ -118,6 +150,26 @@ mod tests {
 
     #[test]
     fn a_program_that_never_beats_has_no_account_of_pauses() {
-        assert!(Beats::default().account(&[]).is_none());
+        assert!(Beats::default().account(&Safepoints::default()).is_none());
+    }
+
+    #[test]
+    fn the_longest_of_many_pauses_is_listed_and_every_safepoint_counts() {
+        let (mut beats, mut safepoints) = (Beats::default(), Safepoints::default());
+        let mut at_ns = 1_000_000_000;
+        beats.note(at_ns);
+        for number in 1..=60_u64 {
+            at_ns += (50 + number) * 1_000_000;
+            beats.note(at_ns);
+            safepoints.note(Safepoint {
+                end_ns: at_ns,
+                length_ns: number * 1_000_000,
+                cause: "any".to_owned(),
+            });
+        }
+        let account = beats.account(&safepoints).unwrap();
+        let lengths: Vec<u64> = account.listed.iter().map(|pause| pause.length_ns / 1_000_000).collect();
+        assert_eq!(lengths, (81..=100).collect::<Vec<_>>());
+        assert_eq!((account.pauses, account.safepoints, account.safepoints_ns), (60, 60, 1_830_000_000));
     }
 }

@@ -3,7 +3,7 @@
 //! Its standard input is a socket, on which it also answers: no path, no environment, and nothing that another process inherits. What it
 //! prints is no part of the protocol: the last lines are kept for whoever reads an error, and safepoints that a JVM logs are taken out.
 
-use super::pauses::{Safepoint, safepoint};
+use super::pauses::{Safepoints, safepoint};
 use super::{DriverCommand, Role};
 use crate::error::LoadError;
 use rustix::process::{
@@ -29,8 +29,6 @@ const LINE_MAX: u64 = 4_096;
 pub(super) const LINES_MOST: u64 = 100_000;
 /// Longest wait until a program that was stopped has stopped.
 const STOPPED_WITHIN: Duration = Duration::from_secs(2);
-/// Safepoints that are kept.
-const SAFEPOINTS_KEPT: usize = 4_096;
 
 /// A running program, and its end of the socket that is ours.
 #[derive(Debug)]
@@ -50,7 +48,7 @@ pub(super) struct Said {
     /// All of them.
     pub(super) count: u64,
     /// The pauses that its JVM logged.
-    pub(super) safepoints: Vec<Safepoint>,
+    pub(super) safepoints: Safepoints,
 }
 
 impl Program {
@@ -212,8 +210,8 @@ fn listen(output: impl Read, said: &Mutex<Said>) {
         let text = text.trim_end();
         let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
         match safepoint(text) {
-            Some(pause) if said.safepoints.len() < SAFEPOINTS_KEPT => said.safepoints.extend(pause),
-            Some(_) => {}
+            Some(Some(safepoint)) => said.safepoints.note(safepoint),
+            Some(None) => {}
             None if text.is_empty() => {}
             None => {
                 said.count += 1;

@@ -117,8 +117,15 @@ fn cell(comparison: &Comparison) -> [String; 2] {
 
 /// Writes the smallest differences that comparisons without a result could have shown.
 fn write_limits(page: &mut Page, comparisons: &[Comparison]) {
-    if comparisons.iter().any(|comparison| comparison.verdict == ComparisonVerdict::TooFewBlocks) {
-        page.prose("  - ", "too few blocks to compare", Tone::Dim);
+    let mut few: Vec<String> = Vec::new();
+    for comparison in comparisons.iter().filter(|it| it.verdict == ComparisonVerdict::TooFewBlocks) {
+        let metric = wording::metric(&comparison.metric);
+        if !few.contains(&metric) {
+            few.push(metric);
+        }
+    }
+    if !few.is_empty() {
+        page.prose("  - ", &format!("too few blocks to compare {}", few.join(", ")), Tone::Dim);
     }
     if comparisons.iter().any(|comparison| comparison.verdict == ComparisonVerdict::Ceiling) {
         let text = "ceiling: rates within 0.5 % of each other. Something that both setups share limits them, and hides what they differ in.";

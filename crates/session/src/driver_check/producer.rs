@@ -39,30 +39,38 @@ pub(super) fn owed_of(evidence: &ProducerEvidence, arrived: &[ArrivedRecord]) ->
             ("the acknowledgement", report.number, report.acked_ns),
         ]
     });
-    vec![
-        each(sent, "sends", "It sends every record once.", sends),
-        each(
-            sent,
-            "bytes",
-            "Key, headers, value and partition are as ordered; only the time is written in.",
-            bytes,
-        ),
-        owed("order", "Records of a partition are in the order of their orders.", order(arrived)),
-        each(sent, "due", "No record is sent before it is due.", due),
-        each(sent, "call", "The time of a send is read before it: no request is there earlier.", call),
-        each(sent, "time", "The time in the record is the one that is reported.", time),
-        each(&outcomes, "reports", "Every order has one report.", reports),
-        each(
-            sent,
-            "acknowledgement",
-            "No acknowledgement is reported before the broker's answer.",
-            acknowledgement,
-        ),
-        each(sent, "place", "Partition and offset are those at which the record is.", place),
-        owed("failure", "A record that the broker refuses is reported as failed.", failure(refused)),
-        of_a_stop(evidence.stopped, times),
-        owed("end", "It ends when it is told to.", ended(evidence.ended)),
-    ]
+    let mut all = vec![each(sent, "sends", "It sends every record once.", sends)];
+    // Of one that sent nothing, or reported nothing, nothing was seen of these.
+    if !arrived.is_empty() {
+        all.extend([
+            each(
+                sent,
+                "bytes",
+                "Key, headers, value and partition are as ordered; only the time is written in.",
+                bytes,
+            ),
+            owed("order", "Records of a partition are in the order of their orders.", order(arrived)),
+            each(sent, "due", "No record is sent before it is due.", due),
+        ]);
+    }
+    all.push(each(&outcomes, "reports", "Every order has one report.", reports));
+    if !arrived.is_empty() && !evidence.acknowledged.is_empty() {
+        all.extend([
+            each(sent, "call", "The time of a send is read before it: no request is there earlier.", call),
+            each(sent, "time", "The time in the record is the one that is reported.", time),
+            each(
+                sent,
+                "acknowledgement",
+                "No acknowledgement is reported before the broker's answer.",
+                acknowledgement,
+            ),
+            each(sent, "place", "Partition and offset are those at which the record is.", place),
+            of_a_stop(evidence.stopped, times),
+        ]);
+    }
+    all.push(owed("failure", "A record that the broker refuses is reported as failed.", failure(refused)));
+    all.push(owed("end", "It ends when it is told to.", ended(evidence.ended)));
+    all
 }
 
 pub(super) fn ended(ended: bool) -> Vec<String> {
