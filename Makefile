@@ -78,6 +78,13 @@ bench-consume-cost: bootstrap ## what a consumed message costs: the same tools, 
 bench-driver-cost: build ## what the protocol of external drivers costs, and the client for Java beside Kafka's perf test (needs python3, half an hour; BENCH_ARGS="--rounds 10")
 	bench/driver-cost --program $(TARGET)/release/plumb $(BENCH_ARGS)
 
+.PHONY: bench-worker-kills bench-coordinator-cost
+bench-worker-kills: build ## kills workers and runs at random moments, and looks at what is left (needs python3, 20 minutes)
+	bench/worker-kills --program $(TARGET)/release/plumb $(BENCH_ARGS)
+
+bench-coordinator-cost: build ## CPU time of a run whose clients are run by up to 50 workers (needs python3, two minutes)
+	bench/coordinator-cost --program $(TARGET)/release/plumb $(BENCH_ARGS)
+
 .PHONY: bench-crypto
 bench-crypto: bootstrap ## Plumb's crypto rates beside openssl speed's, with and without the processor's instructions (minutes)
 	cargo run --release -p plumb-bench-crypto-against-openssl
