@@ -163,6 +163,11 @@ fn a_worker_that_is_killed_ends_its_block_and_one_of_its_name_takes_its_place() 
     }
     assert_eq!(document["run"]["state"]["kind"], "complete", "{:#}", document["run"]);
     assert_eq!(document["run"]["resumed"].as_array().map(Vec::len), Some(1), "{:#}", document["run"]);
+    let lost = &document["run"]["resumed"][0]["lost_block"];
+    assert_eq!(lost["worker"], "killed", "{lost:#}");
+    // It was killed 1.5 s after its word, of which about one are the block's begin, and noticed at once, or 3 s later.
+    let sent = lost["counts"]["sent"].as_u64().unwrap();
+    assert!((1..=1_100).contains(&sent), "{lost:#}");
     let blocks = document["steps"][0]["blocks"].as_array().unwrap();
     assert_eq!(blocks.len(), 2);
     assert_eq!((counts(&document, "acked"), counts(&document, "lost")), (&1_200.into(), &0.into()));
@@ -193,18 +198,52 @@ fn a_worker_with_another_token_or_certificate_is_told_so_and_the_run_names_who_i
     assert!(!matches!(ended.code(), Some(0 | 1)), "{}", ended.stderr);
     assert!(ended.stderr.contains("worker"), "{}", ended.stderr);
     assert!(!ended.path("run").exists());
+    assert!(ended.stderr.contains("turned away: "), "{}", ended.stderr);
 }
 
-/// Whoever runs the load could else have any file of a worker's host sent to a topic.
 #[test]
-fn a_run_cannot_have_a_worker_send_files_of_its_host() {
+fn a_worker_of_a_run_that_never_begins_is_told_why_and_does_not_end_well() {
     let sink = SinkBroker::start(SinkOptions::default()).unwrap();
-    let load = "load: {rate: 10, count: 10, payload: {file: s.yaml}}\n";
-    let run = start(&scenario(&sink, load), &["--workers", "1"]);
+    let mut run = start(&scenario(&sink, LOAD), &["--workers", "2", "--wait-for-workers", "3s"]);
     let worker = run.worker("one").start();
-    let ended = run.run.wait();
-    assert_eq!(ended.code(), Some(2), "{}", ended.stderr);
-    let word = "a file of its host";
-    assert!(ended.stderr.contains(word) && ended.stderr.contains("hint: "), "{}", ended.stderr);
-    assert!(worker.wait().stderr.contains(word));
+    run.run.wait_for("who is there", |run| run.complained().contains("one joined, 1 of 2").then_some(()));
+    let (ended, worker) = (run.run.wait(), worker.wait());
+    assert_eq!(ended.code(), Some(3), "{}", ended.stderr);
+    assert_eq!(worker.code(), Some(3), "{}", worker.stderr);
+    assert!(worker.stderr.contains("the run did not begin: 1 of 2 workers joined"), "{}", worker.stderr);
+}
+
+#[test]
+fn a_worker_says_at_once_that_nobody_answers_and_ends_after_its_time() {
+    let sink = SinkBroker::start(SinkOptions::default()).unwrap();
+    let run = start(&scenario(&sink, LOAD), &["--workers", "2"]);
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let mut worker = run.worker_by("one", &free).args(["--within", "2s"]).start();
+    worker.wait_for("why it waits", |worker| worker.complained().contains("yet (").then_some(()));
+    assert_eq!(worker.wait().code(), Some(3));
+}
+
+/// What the workers would refuse, or could not do, is refused before anybody waits for them.
+#[test]
+fn what_cannot_be_done_with_workers_is_refused_before_they_come() {
+    let sink = SinkBroker::start(SinkOptions::default()).unwrap();
+    let refused = |load: &str, words: &[&str], said: &str| {
+        let program = Program::new(["run", "s.yaml", "--out", "run"]).args(words);
+        std::fs::write(program.directory().join("s.yaml"), scenario(&sink, load)).unwrap();
+        let ended = program.run();
+        assert_eq!(ended.code(), Some(2), "{words:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(said), "{said}: {}", ended.stderr);
+        assert!(!ended.stderr.contains("can join now") && !ended.path("run").exists());
+    };
+    let load = "load: {rate: 10, count: 10}\n";
+    refused(load, &["--workers", "0"], "--workers");
+    refused(load, &["--workers", "3"], "nothing to do");
+    refused(load, &["--listen", "0.0.0.0:0"], "the run has none");
+    refused(
+        "load: {rate: 10, count: 10, payload: {file: s.yaml}}\n",
+        &["--workers", "1"],
+        "a file of its host",
+    );
+    let plugin = "setups: [{name: a, producer: {plugin.library.paths: x.so}}]\nload: {rate: 10, count: 10}\n";
+    refused(plugin, &["--workers", "1"], "plugin.library.paths");
 }

@@ -113,7 +113,7 @@ fn no_cluster() {
 fn a_size_that_is_none() {
     assert_says!(with(&["--size", "big"]), @r#"
     exit 2
-    error: invalid value 'big' for '--size <SIZE>': "big" is not a size; expected bytes with a unit, such as 100B, 1KiB, 240KB or 1MiB
+    error: invalid value 'big' for '--size <SIZE>': "big" is not a size; expected bytes with a unit, such as 100B, 1KiB, 240KB, 1MiB or 4GiB
 
     For more information, try '--help'.
     "#);

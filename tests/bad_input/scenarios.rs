@@ -150,7 +150,7 @@ fn a_count_with_a_duration() {
 fn a_size_without_a_unit_that_exists() {
     assert_says!(with("count: 50", "count: 50\n  size: 1 kilo"), @r#"
     exit 2
-    error: s.yaml:6:9: "1 kilo" is not a size; expected bytes with a unit, such as 100B, 1KiB, 240KB or 1MiB
+    error: s.yaml:6:9: "1 kilo" is not a size; expected bytes with a unit, such as 100B, 1KiB, 240KB, 1MiB or 4GiB
       |
     4 |   rate: 100
     5 |   count: 50

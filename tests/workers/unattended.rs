@@ -83,12 +83,16 @@ fn secrets_that_are_there_are_not_overwritten() {
     let before = std::fs::read(again.directory().join("link/token")).unwrap();
     let ended = again.run();
     assert_eq!(ended.code(), Some(3), "{}", ended.stderr);
+    assert!(ended.stderr.contains("hint: workers may know a run by it"), "{}", ended.stderr);
     assert_eq!(std::fs::read(ended.path("link/token")).unwrap(), before);
 }
 
 fn manifest(scenario: &str, words: &[&str]) -> Ended {
-    let program =
-        Program::new(["worker", "manifest", "s.yaml", "--image", "plumb:1", "--workers", "3"]).args(words);
+    let program = Program::new(["worker", "manifest", "s.yaml", "--workers", "3"]).args(words);
+    let program = match words.contains(&"--image") {
+        true => program,
+        false => program.args(["--image", "plumb:1"]),
+    };
     std::fs::write(program.directory().join("s.yaml"), scenario).unwrap();
     program.run()
 }
@@ -98,7 +102,7 @@ const BROKERS: &str = "cluster: {bootstrap: \"kafka:9092\", config: client.prope
 #[test]
 fn a_scenario_becomes_kubernetes_objects_on_standard_output() {
     let ended = manifest(
-        &format!("{BROKERS}load: {{rate: 100, count: 100}}\n"),
+        &format!("{BROKERS}load: {{rate: 100, count: 100, producers: 2}}\n"),
         &["--name", "ingest", "--cpus", "4"],
     );
     assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
@@ -115,7 +119,7 @@ fn a_scenario_that_no_pod_could_carry_out_is_refused_with_what_to_do() {
         assert!(ended.stderr.contains(why) && ended.stderr.contains("hint:"), "{}", ended.stderr);
         assert_eq!(ended.stdout, "");
     };
-    let load = "load: {rate: 100, count: 100}\n";
+    let load = "load: {rate: 100, count: 100, producers: 2}\n";
     refused(&format!("cluster: lab\n{load}"), &[], "lab");
     refused(
         &format!("cluster: {{bootstrap: \"k:9092\", config: /etc/c.properties}}\n{load}"),
@@ -125,4 +129,14 @@ fn a_scenario_that_no_pod_could_carry_out_is_refused_with_what_to_do() {
     refused(&format!("{BROKERS}{load}"), &["--name", "Ingest"], "Ingest");
     refused(&format!("{BROKERS}{load}"), &["--name", &"a".repeat(51)], "50 characters");
     refused(&format!("{BROKERS}load: {{rate: 100, count: 100, raet: 1}}\n"), &[], "raet");
+    let idle = manifest(&format!("{BROKERS}load: {{rate: 100, count: 100}}\n"), &[]);
+    assert!(idle.code() == Some(2) && idle.stderr.contains("nothing to do"), "{}", idle.stderr);
+    refused(&format!("{BROKERS}{load}"), &["--memory", "0"], "at least 64MiB");
+    refused(&format!("{BROKERS}{load}"), &["--memory", "4Gi"], "4GiB");
+    refused(&format!("{BROKERS}{load}"), &["--results", "Run_1"], "PersistentVolumeClaim");
+    refused(&format!("{BROKERS}{load}"), &["--image", "plumb :1"], "image");
+    let sends_a_file = "load: {rate: 100, count: 100, producers: 2, payload: {file: s.yaml}}\n";
+    refused(&format!("{BROKERS}{sends_a_file}"), &[], "a file of its host");
+    let loads_a_library = "setups: [{name: a, producer: {plugin.library.paths: x.so}}]\n";
+    refused(&format!("{BROKERS}{load}{loads_a_library}"), &[], "plugin.library.paths");
 }

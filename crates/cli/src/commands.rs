@@ -105,6 +105,7 @@ fn carry_out(plan: Plan, output: &OutputArgs) -> Result<End> {
 
 /// The same, with workers that join as `workers` says where the plan has any.
 fn carry_out_with(plan: Plan, output: &OutputArgs, workers: &WorkersOptions) -> Result<End> {
+    worker::check_door(&plan, workers)?;
     if output.dry_run {
         return dry_run(&plan, output);
     }

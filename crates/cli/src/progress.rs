@@ -221,6 +221,10 @@ impl View {
             }
             true
         });
+        if let Some(lost) = &block.lost_worker {
+            printer::remark(&format!("plumb: {title}: ended early, not measured: lost worker {lost}"));
+            return;
+        }
         if self.terminal {
             return;
         }

@@ -232,6 +232,17 @@ impl LinkError {
         LinkError::File { attempt, what, path: path.to_owned(), source: Arc::new(source) }
     }
 
+    /// In a few words, for the other side.
+    pub(crate) fn in_short(&self) -> String {
+        match self {
+            LinkError::TooFew { expected, present, .. } => {
+                format!("{} of {expected} workers joined in time", present.len())
+            }
+            LinkError::Stopped => "it was told to stop".to_owned(),
+            error => error.to_string(),
+        }
+    }
+
     /// True if the other side may come back, so that waiting for it makes sense.
     #[must_use]
     pub fn is_loss(&self) -> bool {
@@ -280,6 +291,9 @@ impl HasFault for LinkError {
             }
             LinkError::NotPem { .. } | LinkError::UnusableKey { .. } => {
                 "`plumb worker secrets --out DIR` makes a certificate with its key, and a token"
+            }
+            LinkError::File { source, .. } if source.kind() == io::ErrorKind::AlreadyExists => {
+                "workers may know a run by it, so it is not overwritten: name another place, or remove it first"
             }
             LinkError::NoToken { .. } => {
                 "the coordinator writes it when it begins to listen: copy that file here"

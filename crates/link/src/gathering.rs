@@ -7,10 +7,11 @@
 mod gate;
 mod roll;
 
-pub use roll::Seen;
+pub use roll::{Arrival, Seen};
 
 use crate::certificate::{Certificate, CertificateDigest};
 use crate::error::LinkError;
+use crate::goodbye::Goodbye;
 use crate::greeting::Introduction;
 use crate::peer::Peer;
 use crate::token::Token;
@@ -114,11 +115,22 @@ impl Gathering {
     }
 
     /// Waits until all workers are there and a first estimate of each one's clock is, and returns them in the order of their indices.
+    /// `told` hears of everybody who comes meanwhile.
     ///
     /// # Errors
-    /// When they are not there by the deadline, with the names of those who are and those who are not; at a stop.
-    pub fn gather(&self, deadline: Instant, stop: &AtomicBool) -> Result<Vec<Peer>, LinkError> {
-        self.roll.gather(deadline, stop)
+    /// When they are not there by the deadline, with the names of those who are and those who are not; at a stop. Those who are there
+    /// are told that the run does not begin.
+    pub fn gather(
+        &self,
+        deadline: Instant,
+        stop: &AtomicBool,
+        told: &mut dyn FnMut(Arrival),
+    ) -> Result<Vec<Peer>, LinkError> {
+        let gathered = self.roll.gather(deadline, stop, told);
+        if let Err(error) = &gathered {
+            self.roll.dismiss(&Goodbye::NotBegun { why: error.in_short() });
+        }
+        gathered
     }
 
     /// Waits until the worker of this name is there again, after its link broke.
@@ -140,6 +152,6 @@ impl Drop for Gathering {
     /// Workers that were not handed out are told that the run is over.
     fn drop(&mut self) {
         self.closing.store(true, Relaxed);
-        self.roll.dismiss();
+        self.roll.dismiss(&Goodbye::RunOver);
     }
 }

@@ -13,6 +13,11 @@ const REASON_CHARACTERS_MAX: usize = 500;
 pub enum Goodbye {
     /// The run is over: no block comes any more.
     RunOver,
+    /// The run did not begin: no block comes.
+    NotBegun {
+        /// The reason.
+        why: String,
+    },
     /// The link failed, the run goes on: another link of the same name is waited for.
     JoinAgain {
         /// What failed.
@@ -30,6 +35,7 @@ impl Goodbye {
     pub(crate) fn read(frame: &Frame) -> Goodbye {
         match serde_json::from_slice(&frame.bytes) {
             Ok(Goodbye::RunOver) => Goodbye::RunOver,
+            Ok(Goodbye::NotBegun { why }) => Goodbye::NotBegun { why: shown(&why) },
             Ok(Goodbye::JoinAgain { why }) => Goodbye::JoinAgain { why: shown(&why) },
             Ok(Goodbye::Leaves { why }) => Goodbye::Leaves { why: shown(&why) },
             Err(_) => Goodbye::Leaves { why: shown(&String::from_utf8_lossy(&frame.bytes)) },
@@ -39,6 +45,9 @@ impl Goodbye {
     pub(crate) fn hint(&self) -> &'static str {
         match self {
             Goodbye::RunOver => "nothing is left to do here; start workers anew for the next run",
+            Goodbye::NotBegun { .. } => {
+                "the run's own output says more; start workers anew with the next one"
+            }
             Goodbye::JoinAgain { .. } => "join again under the same name: the run waits a minute for it",
             Goodbye::Leaves { .. } => "was that process told to stop (Ctrl-C, the end of its pod)?",
         }
@@ -53,6 +62,7 @@ impl fmt::Display for Goodbye {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Goodbye::RunOver => f.write_str("the run is over"),
+            Goodbye::NotBegun { why } => write!(f, "the run did not begin: {why}"),
             Goodbye::JoinAgain { why } | Goodbye::Leaves { why } => f.write_str(why),
         }
     }
@@ -71,7 +81,12 @@ mod tests {
     #[test]
     fn a_goodbye_is_read_as_it_was_said() {
         let why = "a message cannot be read".to_owned();
-        let all = [Goodbye::RunOver, Goodbye::JoinAgain { why: why.clone() }, Goodbye::Leaves { why }];
+        let all = [
+            Goodbye::RunOver,
+            Goodbye::NotBegun { why: why.clone() },
+            Goodbye::JoinAgain { why: why.clone() },
+            Goodbye::Leaves { why },
+        ];
         for goodbye in all {
             assert_eq!(said(&json_bytes("a goodbye", &goodbye).unwrap()), goodbye);
         }

@@ -9,6 +9,7 @@ use crate::frame::{Frame, json_bytes, own};
 use crate::greeting::{FirstFrame, GREETING_BYTES_MAX, Introduction, PROTOCOL, Purpose, Refusal, Welcome};
 use crate::peer::{Inner, Peer, Place};
 use crate::token::Token;
+use plumb_model::fault::chain;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
@@ -44,12 +45,17 @@ pub struct JoinOptions {
     pub within: Duration,
 }
 
-/// Joins a run.
+/// Joins a run. `told` hears why an attempt failed after which another one is made, each reason once.
 ///
 /// # Errors
 /// When nobody answers in time; at once, when the certificate is another one or the coordinator turns this worker away for good;
 /// and at a stop.
-pub fn join(options: &JoinOptions, stop: &AtomicBool) -> Result<Peer, LinkError> {
+pub fn join(
+    options: &JoinOptions,
+    stop: &AtomicBool,
+    told: &mut dyn FnMut(&LinkError),
+) -> Result<Peer, LinkError> {
+    let mut last = String::new();
     let token = Token::read(&options.token_file)?;
     let until = Instant::now() + options.within;
     loop {
@@ -59,6 +65,11 @@ pub fn join(options: &JoinOptions, stop: &AtomicBool) -> Result<Peer, LinkError>
         };
         if !may_pass(&error) || Instant::now() >= until {
             return Err(error);
+        }
+        let reason = chain(&error).join(": ");
+        if reason != last {
+            told(&error);
+            last = reason;
         }
         pause(stop, until)?;
     }

@@ -27,7 +27,7 @@ pub use certificate::{Certificate, CertificateDigest, CertificateFiles};
 pub use clock::{Identity, PeerClock};
 pub use error::LinkError;
 pub use frame::{FIRST_KIND, FRAME_BYTES_MAX, Frame, FrameError};
-pub use gathering::{Gathering, ListenOptions, Seen, Workers};
+pub use gathering::{Arrival, Gathering, ListenOptions, Seen, Workers};
 pub use goodbye::Goodbye;
 pub use greeting::{Hello, Introduction, PROTOCOL, Refusal};
 pub use join::{JoinOptions, join};

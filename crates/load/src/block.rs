@@ -22,7 +22,7 @@ use crate::observation::{Observation, Sink};
 use crate::payload::read_payload_file;
 use crate::produce::Outstanding;
 use crate::random::Random;
-use crate::remote::{BlockJob, RemoteCrews, WorkerLink};
+use crate::remote::{BlockJob, RemoteCrews, WorkerLink, check_sent};
 use crate::seconds::{Parcel, Seconds};
 use crate::segment::Segment;
 use crate::shared::Shared;
@@ -242,9 +242,12 @@ fn is_compacted(cluster: &Cluster, topic: &str) -> bool {
     cluster.topic_configs(topic).get("cleanup.policy").is_some_and(|policy| policy.contains("compact"))
 }
 
-/// Refuses a step whose properties the driver does not take, or whose payload file is not there, before anything is made
-/// for it. `security` are the connection's properties.
+/// Refuses a step whose properties the driver does not take, whose payload file is not there, or which its workers would refuse, before
+/// anything is made for it. `security` are the connection's properties.
 pub fn check(step: &StepPlan, security: &Properties) -> Result<(), LoadError> {
+    if step.load.workers > 0 {
+        check_sent(security, step)?;
+    }
     if let Payload::File(path) = &step.load.payload {
         read_payload_file(path)?;
     }

@@ -1,6 +1,6 @@
 //! The observations that a block pushes while it runs, and the sink that takes them.
 
-use plumb_stats::histogram::Histogram;
+use plumb_stats::histogram::{CompactHistogram, Histogram, HistogramError};
 use serde::{Deserialize, Serialize};
 
 /// Whoever takes what a running block observes: a recorder, a live view, a web page. All are equal.
@@ -30,9 +30,10 @@ pub enum Observation<'a> {
     Second(&'a SecondPart),
 }
 
-/// The observations of one thread in one second of a block, by the time at which things happened.
+/// The observations of one thread in one second of a block, by the time at which things happened. With [`CompactHistogram`]s it is the
+/// form in which it is sent.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct SecondPart {
+pub struct SecondPart<H = Histogram> {
     /// Seconds since the block's first intended send.
     pub second: u32,
     /// True if this is about warm-up messages.
@@ -44,9 +45,9 @@ pub struct SecondPart {
     /// First receptions.
     pub received: u64,
     /// Times from the intended send time.
-    pub response: Histogram,
+    pub response: H,
     /// Times from the actual send time.
-    pub service: Histogram,
+    pub service: H,
     /// The measure of the histograms.
     pub measure: Measure,
     /// The process whose messages they are, where its clock is another one; none: times are of one clock.
@@ -91,11 +92,46 @@ impl SecondPart {
 
     /// Adds what another thread observed in the same second.
     pub(crate) fn absorb(&mut self, other: &SecondPart) {
+        self.absorb_counts(other);
+        self.response.merge(&other.response);
+        self.service.merge(&other.service);
+    }
+
+    /// Adds what threads of another process observed in the same second, with their times moved by so much.
+    ///
+    /// # Errors
+    /// When its times cannot be what was recorded; then nothing of its times is added.
+    pub(crate) fn absorb_sent(
+        &mut self,
+        other: &SecondPart<CompactHistogram>,
+        move_ns: i64,
+    ) -> Result<(), HistogramError> {
+        self.response.add_moved(&other.response, move_ns)?;
+        self.service.add_moved(&other.service, move_ns)?;
+        self.absorb_counts(other);
+        Ok(())
+    }
+
+    /// Adds the counts alone.
+    pub(crate) fn absorb_counts<H>(&mut self, other: &SecondPart<H>) {
         self.sent += other.sent;
         self.acked += other.acked;
         self.received += other.received;
-        self.response.merge(&other.response);
-        self.service.merge(&other.service);
+    }
+
+    /// As it is sent.
+    pub(crate) fn to_send(&self) -> SecondPart<CompactHistogram> {
+        SecondPart {
+            second: self.second,
+            warm_up: self.warm_up,
+            sent: self.sent,
+            acked: self.acked,
+            received: self.received,
+            response: (&self.response).into(),
+            service: (&self.service).into(),
+            measure: self.measure,
+            origin: self.origin,
+        }
     }
 
     /// Empties it for reuse.

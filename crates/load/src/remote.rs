@@ -15,7 +15,7 @@ mod worker;
 pub(crate) use clocks::SenderClocks;
 pub(crate) use crews::RemoteCrews;
 pub use messages::BlockJob;
-pub use worker::{WorkerSettings, WorkerTold, serve};
+pub use worker::{WorkerSettings, WorkerTold, check_sent, serve};
 
 #[cfg(doc)]
 use messages::{Orders, Progress};

@@ -13,13 +13,13 @@ const SECOND_NS: u64 = 1_000_000_000;
 #[derive(Debug)]
 pub(crate) struct Parcel {
     pub(crate) part: SecondPart,
-    back: Option<Sender<SecondPart>>,
+    back: Sender<SecondPart>,
 }
 
 impl Parcel {
-    /// A part that came from another process.
-    pub(crate) fn from_afar(part: SecondPart) -> Self {
-        Parcel { part, back: None }
+    /// A part that is given back this way.
+    pub(crate) fn of(part: SecondPart, back: &Sender<SecondPart>) -> Self {
+        Parcel { part, back: back.clone() }
     }
 
     /// Keeps the part; the thread makes another.
@@ -29,10 +29,9 @@ impl Parcel {
 
     /// Gives the part back, emptied.
     pub(crate) fn give_back(mut self) {
-        let Some(back) = self.back else { return };
         self.part.clear();
         // A thread that has ended needs it no more.
-        let _ = back.send(self.part);
+        let _ = self.back.send(self.part);
     }
 }
 
@@ -91,7 +90,7 @@ impl<'a> Seconds<'a> {
         while let Some(at) = self.current.iter().position(|part| part.second < second) {
             let part = self.current.swap_remove(at);
             // When the block's bookkeeping has ended, nobody wants the part any more.
-            let _ = self.out.send(Parcel { part, back: Some(self.back.clone()) });
+            let _ = self.out.send(Parcel::of(part, &self.back));
         }
     }
 

@@ -113,6 +113,24 @@ pub struct Resumption {
     pub blocks_kept: u32,
     /// The differences from before, in words; none that makes the parts unfit to stand beside each other.
     pub changes: Vec<String>,
+    /// The block that ended because a worker was lost, where the run went on for that; it was measured anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_block: Option<LostBlock>,
+}
+
+/// A block in which a worker was lost. It is in no figure of the run; what it sent is in its topic.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LostBlock {
+    /// The worker's name.
+    pub worker: String,
+    /// What happened to it.
+    pub reason: String,
+    /// The step; absent where it was lost before the first message was due.
+    pub step: Option<String>,
+    /// The round, from 0.
+    pub block: Option<u32>,
+    /// Its measured messages by their fate, as far as was known when it ended: what the lost worker did in its last second is not in it.
+    pub counts: Option<Counts>,
 }
 
 /// One setting under test.
@@ -248,7 +266,8 @@ pub struct BlockResult {
     /// The workers that ran its clients; empty where the generating program did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerBlock>,
-    /// The worker that was lost in it, and how: it was cut short, and what became of its messages is not known.
+    /// The worker that was lost in it, and how: it was cut short, and what became of its messages is not known. The run measures it anew
+    /// where the worker comes back ([`Resumption::lost_block`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_worker: Option<String>,
     /// The number of times that a sender of it waited for room in the client's queue, warm-up included; absent where that was not

@@ -58,7 +58,7 @@ impl FromStr for Bytes {
         let error = || UnitError {
             text: text.to_owned(),
             what: "size",
-            expected: "bytes with a unit, such as 100B, 1KiB, 240KB or 1MiB",
+            expected: "bytes with a unit, such as 100B, 1KiB, 240KB, 1MiB or 4GiB",
         };
         let (number, unit) = split_number(text.trim()).ok_or_else(error)?;
         let unit = unit.trim().to_ascii_lowercase();

@@ -24,7 +24,7 @@ mod timeline;
 mod trial;
 mod walk;
 
-use crate::{ReportError, backlogs, brokers, headline, queues, short_blocks, wording};
+use crate::{ReportError, backlogs, brokers, headline, queues, short_blocks, went_on, wording};
 use askama::Template;
 use cards::{Card, Reason};
 use configuration::Configuration;
@@ -211,6 +211,7 @@ fn meta(document: &RunDocument) -> Vec<(&'static str, String)> {
     let cluster = &document.environment.cluster;
     let mut meta = vec![("Started", wording::instant(&run.started_at))];
     meta.extend(run.finished_at.as_deref().map(|at| ("Finished", wording::instant(at))));
+    meta.extend(went_on::sentences(document).into_iter().map(|sentence| ("Went on", sentence)));
     meta.push(("Extent", wording::extent(document)));
     if !document.environment.client.is_empty() {
         meta.push(("Client", document.environment.client.clone()));

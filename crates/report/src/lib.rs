@@ -43,6 +43,7 @@ pub mod sheet;
 mod short_blocks;
 pub mod text;
 mod trials;
+mod went_on;
 mod wording;
 mod workers;
 

@@ -17,7 +17,7 @@ mod workers;
 
 pub use crate::paint::printable;
 use crate::paint::{self, Paint, Tone};
-use crate::{headline, queues, wording};
+use crate::{headline, queues, went_on, wording};
 use plumb_model::document::RunDocument;
 
 /// The style of the text.
@@ -95,6 +95,9 @@ impl Page {
         self.prose("", &about, Tone::Dim);
         if let Some(incomplete) = wording::incomplete(document) {
             self.prose("", &incomplete, Tone::Warning);
+        }
+        for sentence in went_on::sentences(document) {
+            self.prose("", &sentence, Tone::Plain);
         }
     }
 

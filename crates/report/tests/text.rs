@@ -5,9 +5,9 @@
 #[allow(dead_code)]
 mod sample;
 
-use plumb_model::document::RunDocument;
+use plumb_model::document::{LostBlock, Resumption, RunDocument};
 use plumb_model::finding::ValidityVerdict;
-use plumb_model::observation::StageName;
+use plumb_model::observation::{Counts, StageName};
 use plumb_model::verdict::Verdict;
 use plumb_report::rejudged::changes;
 use plumb_report::text::{Figures, TextStyle};
@@ -200,4 +200,31 @@ fn without_escapes(text: &str) -> String {
         out += if index == 0 { piece } else { &piece[piece.find('m').expect("the end of a colour") + 1..] };
     }
     out
+}
+
+/// A run that went on after the loss of a worker in a block, and after a stop.
+#[test]
+fn a_run_that_went_on_says_when_and_what_was_lost() {
+    let mut document = sample::full();
+    let counts = Some(Counts { sent: 1_312, acked: 1_300, ..Counts::default() });
+    let lost_block = Some(LostBlock {
+        worker: "two".into(),
+        reason: "the link to two broke off".into(),
+        step: Some(document.steps[1].name.clone()),
+        block: Some(1),
+        counts,
+    });
+    let at = "2026-01-02T03:04:05Z".to_owned();
+    let went_on = |lost_block, changes| Resumption { at: at.clone(), blocks_kept: 3, changes, lost_block };
+    document.run.resumed =
+        vec![went_on(lost_block, vec![]), went_on(None, vec!["a broker was restarted".into()])];
+    let text = render(&document, TextStyle { width: 400, ..PLAIN });
+    for sentence in [
+        "Worker two was lost in block 2 of #2 (the link to two broke off). It came back, and the run went on at 2026-01-02 03:04:05 UTC: that \
+         block is measured anew and counts nowhere, though 1,312 messages of it were sent and 1,300 acknowledged by what is known.",
+        "It went on at 2026-01-02 03:04:05 UTC after it had been stopped or killed, with 3 blocks done by then. Changed since before: a \
+         broker was restarted.",
+    ] {
+        assert!(text.contains(sentence), "{sentence}: {text}");
+    }
 }

@@ -20,8 +20,8 @@ use plumb_load::librdkafka::admin::TopicShape;
 use plumb_load::librdkafka::java::ClientConfig;
 use plumb_load::random::Random;
 use plumb_model::document::{
-    BlockResult, ClusterFacts, Durability, Effective, Environment, Instrument, Resumption, RunDocument,
-    RunIdentity, RunState, SCHEMA_VERSION, StepResult,
+    BlockResult, ClusterFacts, Durability, Effective, Environment, Instrument, LostBlock, Resumption,
+    RunDocument, RunIdentity, RunState, SCHEMA_VERSION, StepResult,
 };
 use plumb_model::finding::{Validity, ValidityVerdict};
 use plumb_model::observation::{Counts, Twin};
@@ -111,7 +111,7 @@ impl Record {
     pub(super) fn resumed(mut document: RunDocument, spans: Vec<Span>) -> Self {
         let blocks_kept = document.steps.iter().map(|step| step.blocks.len() as u32).sum();
         let at = timestamp(Timestamp::now());
-        document.run.resumed.push(Resumption { at, blocks_kept, changes: Vec::new() });
+        document.run.resumed.push(Resumption { at, blocks_kept, changes: Vec::new(), lost_block: None });
         document.run.state = RunState::Running;
         document.run.finished_at = None;
         let unseen = (0..document.steps.len()).filter(|at| !document.steps[*at].blocks.is_empty()).collect();
@@ -153,6 +153,13 @@ impl Record {
             && !resumption.changes.contains(&what)
         {
             resumption.changes.push(what);
+        }
+    }
+
+    /// The run went on because a worker that was lost came back.
+    pub(super) fn went_on_after(&mut self, block: LostBlock) {
+        if let Some(resumption) = self.document.run.resumed.last_mut() {
+            resumption.lost_block = Some(block);
         }
     }
 

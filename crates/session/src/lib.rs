@@ -66,5 +66,6 @@ pub use run::{Finished, check, run, run_with_workers};
 pub use shortage::{TooLittleMemory, TooLittleSpace};
 pub use watcher::{Event, Watcher};
 pub use workers::{
-    LinkSecrets, WorkerOptions, WorkersOptions, certificate_digest, certificate_digest_of_file, work,
+    LinkSecrets, WorkerOptions, WorkersOptions, certificate_digest, certificate_digest_of_file, check_sent,
+    needed, work,
 };

@@ -31,7 +31,7 @@ use jiff::Timestamp;
 use plumb_load::calibrate::calibrate;
 use plumb_load::librdkafka::java::ClientConfig;
 use plumb_load::remote::LostWorker;
-use plumb_model::document::{RunDocument, RunState, StepResult};
+use plumb_model::document::{LostBlock, RunDocument, RunState, StepResult};
 use plumb_model::fault::{HasFault, chain};
 use plumb_model::observation::Counts;
 use plumb_model::plan::{Plan, StepPlan};
@@ -131,6 +131,7 @@ pub fn run_with_workers(
 pub(crate) fn after_losses(mut finished: Finished, options: &WorkersOptions) -> Result<Finished> {
     let (mut losses, mut blocks) = (0, None);
     while let Some(Lost { worker, workers, context }) = finished.lost.take() {
+        let block = lost_block(&finished.document, &worker);
         context.note(&format!("warning: worker {} was lost: {}", worker.name, worker.reason));
         let measured = finished.document.steps.iter().map(|step| step.blocks.len()).sum::<usize>();
         losses = if blocks == Some(measured) { losses + 1 } else { 1 };
@@ -149,9 +150,26 @@ pub(crate) fn after_losses(mut finished: Finished, options: &WorkersOptions) -> 
         drop(finished);
         let mut run = resume::open(&path, &context.stop, &context.watcher)?;
         run.context.workers = Some(workers);
+        run.measured.record.went_on_after(block);
         finished = run.carry(options)?;
     }
     Ok(finished)
+}
+
+/// The block that ended because a worker was lost, and what is known of it.
+fn lost_block(document: &RunDocument, lost: &LostWorker) -> LostBlock {
+    let LostWorker { name, reason } = lost.clone();
+    let mut blocks =
+        document.steps.iter().flat_map(|step| step.blocks.iter().map(move |block| (step, block)));
+    // One that was lost before the first message was due has no block.
+    let of_it = blocks.find(|(_, block)| block.lost_worker.is_some());
+    LostBlock {
+        worker: name,
+        reason,
+        step: of_it.map(|(step, _)| step.name.clone()),
+        block: of_it.map(|(_, block)| block.block),
+        counts: of_it.map(|(_, block)| block.counts.clone()),
+    }
 }
 
 /// Refuses what cannot be carried out here, before anything is made or started. The client properties file of the plan.
@@ -174,7 +192,12 @@ pub fn check(plan: &Plan) -> Result<ClientConfig> {
 }
 
 /// A run that failed keeps its document when it measured something, and leaves nothing when it did not.
-fn keep_what_was_measured(dir: &RunDir, document: &RunDocument, context: &RunContext) {
+fn keep_what_was_measured(
+    dir: &RunDir,
+    document: &RunDocument,
+    workers: &WorkersOptions,
+    context: &RunContext,
+) {
     let nothing_to_undo = !arm_changes::is_left(dir);
     let has_blocks = document.settings_search.as_ref().is_some_and(|search| !search.blocks.is_empty());
     let has_figures = has_blocks || document.steps.iter().any(has_figures);
@@ -182,7 +205,7 @@ fn keep_what_was_measured(dir: &RunDir, document: &RunDocument, context: &RunCon
         dir.discard();
     } else if dir.write_document(document).is_ok() {
         context.note(&format!("what was measured before the error: {}", dir.path().display()));
-        context.note(&way_on(&document.plan, dir));
+        context.note(&way_on(&document.plan, dir, workers));
     }
 }
 
@@ -196,13 +219,15 @@ fn has_figures(step: &StepResult) -> bool {
 }
 
 /// The command with which a run goes on, and the conditions for it.
-fn way_on(plan: &Plan, dir: &RunDir) -> String {
+fn way_on(plan: &Plan, dir: &RunDir, workers: &WorkersOptions) -> String {
     let command = match (&plan.trial, &plan.settings_search) {
         (Some(_), _) => "plumb trial run",
         (None, Some(_)) => "plumb search",
         (None, None) => "plumb run",
     };
-    let command = format!("{command} --resume {}", dir.path().display());
+    // A run keeps neither its port nor what its workers know it by.
+    let door = if workers::needed(plan) > 0 { workers.flags() } else { String::new() };
+    let command = format!("{command} --resume {}{door}", dir.path().display());
     match reachable::unreachable(&plan.cluster) {
         None => format!("it can go on: {command}"),
         Some(brokers) => {
@@ -223,7 +248,8 @@ impl Run {
             _ => RunState::Complete,
         });
         if let (Err(error), RunState::Failed { .. }) = (result, &self.measured.record.document.run.state) {
-            keep_what_was_measured(&self.measured.dir, &self.measured.record.document, &self.context);
+            let document = &self.measured.record.document;
+            keep_what_was_measured(&self.measured.dir, document, workers, &self.context);
             return Err(error);
         }
         self.measured.write()?;
@@ -232,7 +258,7 @@ impl Run {
                 self.measured.forget_state()?;
                 None
             }
-            _ => Some(way_on(&self.measured.record.document.plan, &self.measured.dir)),
+            _ => Some(way_on(&self.measured.record.document.plan, &self.measured.dir, workers)),
         };
         let lost = self.context.lost_worker().cloned().zip(self.context.workers.clone());
         let lost = lost.map(|(worker, workers)| Lost { worker, workers, context: self.context.clone() });

@@ -7,16 +7,18 @@ use crate::error::Result;
 use crate::probe::clock_account::clock_account;
 use crate::watcher::Event;
 use plumb_link::{
-    Certificate, CertificateDigest, CertificateFiles, FIRST_KIND, FRAME_BYTES_MAX, Gathering, Goodbye, Hello,
-    Introduction, JoinOptions, LinkError, ListenOptions, OffsetBand, Peer, Token, Workers, join,
-    program_digest,
+    Arrival, Certificate, CertificateDigest, CertificateFiles, FIRST_KIND, FRAME_BYTES_MAX, Gathering,
+    Goodbye, Hello, Introduction, JoinOptions, LinkError, ListenOptions, OffsetBand, Peer, Token, Workers,
+    join, program_digest,
 };
 use plumb_load::calibrate::calibrate;
 use plumb_load::remote::{Carrier, LinkLost, LostWorker, WorkerLink, WorkerSettings, WorkerTold, serve};
 use plumb_model::document::WorkerFacts;
 use plumb_model::facts::HostFacts;
 use plumb_model::fault::UsageError;
+use plumb_model::figure;
 use plumb_model::plan::{Plan, Properties};
+use plumb_model::units::Nanos;
 use plumb_observe::{HostRoot, SystemCommands, host_facts};
 use rustix::system::uname;
 use std::cmp::Ordering;
@@ -40,7 +42,7 @@ const STEERED_APART: i64 = 1_000;
 const MESSAGE: u8 = FIRST_KIND;
 
 /// The door of a run through which its workers come.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkersOptions {
     /// The address to listen on.
     pub listen: SocketAddr,
@@ -70,7 +72,8 @@ impl fmt::Debug for WorkerCrew {
 }
 
 /// The workers that a plan needs; none where its clients run in this process.
-pub(crate) fn needed(plan: &Plan) -> usize {
+#[must_use]
+pub fn needed(plan: &Plan) -> usize {
     plan.steps.iter().map(|step| step.load.workers as usize).max().unwrap_or(0)
 }
 
@@ -83,6 +86,29 @@ impl Default for WorkersOptions {
             certificate: None,
             wait: Duration::from_secs(120),
         }
+    }
+}
+
+impl WorkersOptions {
+    /// The flags that say so, each after a space.
+    pub(crate) fn flags(&self) -> String {
+        let usual = WorkersOptions::default();
+        let mut flags = String::new();
+        let mut add = |flag: &str, value: String| flags.push_str(&format!(" {flag} {value}"));
+        if self.listen != usual.listen {
+            add("--listen", self.listen.to_string());
+        }
+        if let Some(file) = &self.token_file {
+            add("--token-file", file.display().to_string());
+        }
+        if let Some(files) = &self.certificate {
+            add("--cert-file", files.certificate.display().to_string());
+            add("--key-file", files.key.display().to_string());
+        }
+        if self.wait != usual.wait {
+            add("--wait-for-workers", Nanos(self.wait.as_nanos() as u64).to_string());
+        }
+        flags
     }
 }
 
@@ -107,7 +133,8 @@ impl WorkerCrew {
             "{workers} can join now, each with: plumb worker --join {address} --cert-sha256 {digest} --token-file {}",
             path.display()
         ));
-        let mut peers = gathering.gather(Instant::now() + options.wait, &context.stop)?;
+        let mut tell = |arrival: Arrival| context.note(&arrival_words(&arrival, number));
+        let mut peers = gathering.gather(Instant::now() + options.wait, &context.stop, &mut tell)?;
         // The same workers have the same parts of the load whenever they come, also when the run is resumed.
         peers.sort_by(|one, other| in_order(one.name(), other.name()));
         let links = peers.iter().map(|peer| Box::new(PeerLink::of(peer.clone())) as Box<dyn WorkerLink>);
@@ -183,6 +210,13 @@ impl TokenFile {
         };
         let token = if path.exists() { Token::read(&path)? } else { Token::create(&path)? };
         Ok(TokenFile { token, path, place })
+    }
+}
+
+fn arrival_words(arrival: &Arrival, wanted: usize) -> String {
+    match arrival {
+        Arrival::Joined { name, present } => format!("worker {name} joined, {present} of {wanted}"),
+        Arrival::TurnedAway(who) => format!("warning: turned away: {who}"),
     }
 }
 
@@ -339,7 +373,8 @@ pub fn work(
         within: options.within,
     };
     loop {
-        let peer = join(&joining, stop)?;
+        let mut tell = |error: &LinkError| watcher.event(&Event::Note(&attempt_words(error, &joining)));
+        let peer = join(&joining, stop, &mut tell)?;
         watcher.event(&Event::Note(&format!("joined {} as {}", options.join, options.name)));
         let carrier = PeerLink::of(peer.clone());
         let mut told = |told: WorkerTold| watcher.event(&Event::Note(&words(&told)));
@@ -353,10 +388,26 @@ pub fn work(
                 return Err(LinkError::Stopped.into());
             }
             Err(lost) => {
+                if let Err(error @ LinkError::Closed { goodbye: Goodbye::NotBegun { .. }, .. }) =
+                    peer.receive(Duration::ZERO)
+                {
+                    return Err(error.into());
+                }
                 watcher.event(&Event::Note(&format!("lost the run: {}; joining again", lost.reason)));
             }
         }
     }
+}
+
+/// Why a worker is not there yet.
+fn attempt_words(error: &LinkError, joining: &JoinOptions) -> String {
+    let reason = match error {
+        LinkError::NoCoordinator { address, source, .. } => {
+            format!("no coordinator at {address} yet ({source})")
+        }
+        error => error.to_string(),
+    };
+    format!("{reason}; trying for {}", figure::estimate(joining.within.as_secs_f64()))
 }
 
 fn words(told: &WorkerTold) -> String {
@@ -367,6 +418,15 @@ fn words(told: &WorkerTold) -> String {
         WorkerTold::BlockEnds => "the block is over".to_owned(),
         WorkerTold::Failed(reason) => format!("the block failed here: {reason}"),
     }
+}
+
+/// Refuses what no run may have its workers do, whatever their number.
+///
+/// # Errors
+/// With the first thing that is refused.
+pub fn check_sent(plan: &Plan) -> Result<()> {
+    let mut steps = plan.steps.iter();
+    Ok(steps.try_for_each(|step| plumb_load::remote::check_sent(&Properties::new(), step))?)
 }
 
 /// The digest of a run's certificate, as a user writes it.

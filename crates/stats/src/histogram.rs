@@ -160,28 +160,39 @@ impl Histogram {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// The same samples, each later or earlier by this much. The sum stays exact, and each sample within its bucket; what comes below
-    /// zero is taken for zero.
-    #[must_use]
-    pub fn moved(&self, by_ns: i64) -> Histogram {
-        let mut moved = Histogram::new();
-        (moved.negative, moved.overflow) = (self.negative, self.overflow);
-        if self.samples() == 0 {
-            return moved;
+    /// Adds all samples of a histogram that was sent or kept, each later or earlier by this much. The sum stays exact, and each sample
+    /// within its bucket; what comes below zero is taken for zero. It costs no more than the buckets that are not empty.
+    ///
+    /// # Errors
+    /// When a time is above one hour, or sum, smallest and largest cannot be of the samples; then nothing is added.
+    pub fn add_moved(&mut self, other: &CompactHistogram, by_ns: i64) -> Result<(), HistogramError> {
+        let samples = other.check()?;
+        self.negative += other.negative;
+        self.overflow += other.overflow;
+        let Some((least_ns, most_ns)) = other.min_ns.zip(other.max_ns) else { return Ok(()) };
+        let ends_ns = least_ns.checked_add_signed(by_ns).zip(most_ns.checked_add_signed(by_ns));
+        let exact_ends_ns = ends_ns.filter(|(_, most_ns)| *most_ns <= TIME_MAX_NS);
+        for (lowest_ns, count) in &other.buckets {
+            let moved_ns = match by_ns {
+                0 => *lowest_ns,
+                by_ns => self.inner.median_equivalent(*lowest_ns).saturating_add_signed(by_ns),
+            };
+            match exact_ends_ns {
+                // Cannot saturate: the value is in range.
+                Some((least_ns, most_ns)) => {
+                    self.inner.saturating_record_n(moved_ns.clamp(least_ns, most_ns), *count);
+                }
+                // With samples that come to zero or beyond the range the sum cannot be told exactly: it is that of the buckets.
+                None => self.record_times(moved_ns, *count),
+            }
         }
-        for step in self.inner.iter_recorded() {
-            let value = self.inner.median_equivalent(step.value_iterated_to());
-            moved.record_times(value.saturating_add_signed(by_ns), step.count_at_value());
+        if let Some((least_ns, most_ns)) = exact_ends_ns {
+            let by_all_ns = u128::from(by_ns.unsigned_abs()) * u128::from(samples);
+            self.sum_ns += if by_ns < 0 { other.sum_ns - by_all_ns } else { other.sum_ns + by_all_ns };
+            self.min_ns = self.min_ns.min(least_ns);
+            self.max_ns = self.max_ns.max(most_ns);
         }
-        let samples = u128::from(moved.samples());
-        let by_all = u128::from(by_ns.unsigned_abs()) * samples;
-        let ends = [self.min_ns, self.max_ns].map(|end| end.saturating_add_signed(by_ns));
-        // With samples that came to zero the sum cannot be told exactly: that of the buckets stays.
-        if self.min_ns.checked_add_signed(by_ns).is_some() && moved.overflow == self.overflow {
-            moved.sum_ns = if by_ns < 0 { self.sum_ns - by_all } else { self.sum_ns + by_all };
-            [moved.min_ns, moved.max_ns] = ends;
-        }
-        moved
+        Ok(())
     }
 
     /// Samples in the histogram; those below zero or above one hour are not among them.
@@ -263,11 +274,17 @@ mod tests {
         histogram
     }
 
+    fn moved(times: impl IntoIterator<Item = i64>, by_ns: i64) -> Histogram {
+        let mut moved = Histogram::new();
+        moved.add_moved(&recorded(times).into(), by_ns).unwrap();
+        moved
+    }
+
     #[test]
     fn moved_samples_keep_an_exact_mean_and_ends_and_quantiles_within_their_bucket() {
         let times: Vec<i64> = (1..=1_000).map(|n| 5_000_000 + 7_919 * n).collect();
         for by in [-4_999_999, -1_000, 0, 1, 333_333, 100_000_000] {
-            let moved = recorded(times.iter().copied()).moved(by);
+            let moved = moved(times.iter().copied(), by);
             let exact = recorded(times.iter().map(|time| time + by));
             assert_eq!(moved.samples(), exact.samples());
             assert_eq!(moved.mean_ns(), exact.mean_ns(), "{by}");
@@ -284,10 +301,24 @@ mod tests {
 
     #[test]
     fn samples_that_would_be_moved_below_zero_are_zero_and_none_is_lost() {
-        let moved = recorded([1_000, 2_000_000]).moved(-1_000_000);
+        let moved = moved([1_000, 2_000_000], -1_000_000);
         assert_eq!((moved.samples(), moved.exact().negative), (2, 0));
         assert_eq!(moved.exact().min_ns, Some(0));
         assert!((moved.mean_ns().unwrap() - 500_000.0).abs() < 2_000.0);
+    }
+
+    #[test]
+    fn samples_that_would_be_moved_beyond_an_hour_are_counted_beside_the_histogram() {
+        let moved = moved([1_000, TIME_MAX_NS as i64], 1_000_000);
+        assert_eq!((moved.samples(), moved.exact().overflow, moved.recorded()), (1, 1, 2));
+    }
+
+    #[test]
+    fn what_was_sent_in_parts_and_added_is_what_one_would_have_recorded() {
+        let times = |part: i64| (0..500).map(move |n| 1_000 * part + 977 * n * n - 5);
+        let mut sum = Histogram::new();
+        (0..4).for_each(|part| sum.add_moved(&recorded(times(part)).into(), 0).unwrap());
+        assert_eq!(sum, recorded((0..4).flat_map(times)));
     }
 
     #[test]

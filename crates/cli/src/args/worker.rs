@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[command(next_help_heading = "Workers on other hosts")]
 pub(crate) struct WorkersArgs {
     /// Have so many workers run the clients, instead of this process; each is started with `plumb worker` as this run says
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) workers: Option<u32>,
     /// The address on which workers join, a free port where it is 0 [default: 127.0.0.1:0]
     #[arg(long, value_name = "ADDR:PORT")]
@@ -94,7 +94,7 @@ pub(crate) struct ManifestArgs {
     #[arg(long, value_name = "IMAGE")]
     pub(crate) image: String,
     /// Workers, each on a node of its own
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) workers: u32,
     /// The name of the run's Job and Service; others begin with it
     #[arg(long, value_name = "NAME", default_value = "plumb")]

@@ -40,17 +40,25 @@ pub(super) fn run(arguments: &RunArgs) -> Result<End> {
     if arguments.quick {
         quicken(&mut scenario, &mut sources, "--quick");
     }
-    use_brokers(&arguments.cluster, &mut scenario, &mut sources);
+    use_brokers(&arguments.cluster, &mut scenario, &mut sources)?;
     use_driver(&arguments.driver, &mut scenario, &mut sources);
     use_workers(&arguments.workers, &mut scenario, &mut sources);
     carry_out_with(resolve(&scenario, &sources)?, &arguments.output, &options(&arguments.workers))
 }
 
 /// The brokers of the flags, if any, take the place of the whole cluster that the file names.
-pub(super) fn use_brokers(flags: &ClusterArgs, scenario: &mut Scenario, sources: &mut Sources) {
+pub(super) fn use_brokers(flags: &ClusterArgs, scenario: &mut Scenario, sources: &mut Sources) -> Result<()> {
     let ClusterArgs { bootstrap, config } = flags.clone();
     if bootstrap.is_none() {
-        return;
+        return Ok(());
+    }
+    if !scenario.clusters.is_empty() {
+        let names = scenario.clusters.keys().cloned().collect::<Vec<_>>().join(", ");
+        return Err(UsageError::new(
+            format!("--bootstrap names one cluster for all, the scenario has several (`clusters`: {names})"),
+            "leave it out, and write the addresses in the scenario",
+        )
+        .into());
     }
     scenario.cluster = Some(ClusterWords { bootstrap, config, ..ClusterWords::default() });
     sources.retain(|path, _| path != "cluster" && !path.starts_with("cluster."));
@@ -59,6 +67,7 @@ pub(super) fn use_brokers(flags: &ClusterArgs, scenario: &mut Scenario, sources:
     {
         sources.insert(path.to_owned(), Origin::Flag { flag: flag.to_owned() });
     }
+    Ok(())
 }
 
 /// A tenth of each count and duration.

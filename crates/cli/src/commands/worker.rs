@@ -9,13 +9,13 @@ use crate::errors::UsageError;
 use crate::{progress, stop};
 use anyhow::Result;
 use plumb_model::fault::HasFault;
-use plumb_model::plan::Origin;
+use plumb_model::plan::{Origin, Plan};
 use plumb_model::resolve::Sources;
 use plumb_model::scenario::{OneOrMany, Scenario};
 use plumb_model::units::Nanos;
 use plumb_session::{
     CertificateDigest, CertificateFiles, WorkerOptions, WorkersOptions, certificate_digest,
-    certificate_digest_of_file, client_config, work,
+    certificate_digest_of_file, client_config, needed, work,
 };
 
 /// Time for which a worker tries to join unless another is said.
@@ -71,6 +71,18 @@ pub(super) fn use_workers(flags: &WorkersArgs, scenario: &mut Scenario, sources:
     for (name, arm) in &mut scenario.arms.0 {
         arm.load.workers = None;
         sources.remove(&format!("arms.{name}.load.workers"));
+    }
+}
+
+/// Refuses a door through which no worker will come.
+pub(super) fn check_door(plan: &Plan, door: &WorkersOptions) -> Result<()> {
+    match needed(plan) == 0 && *door != WorkersOptions::default() {
+        true => Err(UsageError::new(
+            "the flags say how workers join, but the run has none",
+            "--workers N says how many; without it this process runs the clients",
+        )
+        .into()),
+        false => Ok(()),
     }
 }
 

@@ -69,7 +69,7 @@ impl Table {
 
     pub(super) fn end(&mut self, step: usize, block: &BlockResult) {
         self.current = None;
-        if let Some(row) = self.rows.get_mut(step) {
+        if let Some(row) = self.rows.get_mut(step).filter(|_| block.lost_worker.is_none()) {
             row.done += 1;
             row.latest_per_s = rate(block);
         }

@@ -71,11 +71,11 @@ fn behind(setup: &Setup, document: &RunDocument) -> Option<Finding> {
     let parts = parts(setup);
     let most = parts.iter().map(Part::unsent).fold(0.0, f64::max);
     let severity = if most > UNSENT_SHARE_INVALID { Severity::Invalid } else { Severity::Suspect };
-    let claim =
-        "A worker did not keep to its part of the schedule: the load was not the one that was asked for";
-    let mut finding = about_step(RULE.row.id, severity, setup.name(), claim);
+    let mut finding = about_step(RULE.row.id, severity, setup.name(), "");
+    let mut behind = Vec::new();
     let waits = setup.load().is_some_and(|load| load.in_flight.is_some()) || setup.saturates();
     for part in &parts {
+        let seen = finding.evidence.len();
         if part.unsent() > UNSENT_SHARE_MAX {
             let [unsent, limit] = percents(part.unsent(), UNSENT_SHARE_MAX);
             finding = finding.seen_against(
@@ -105,11 +105,24 @@ fn behind(setup: &Setup, document: &RunDocument) -> Option<Finding> {
                 format!("at most {limit}"),
             );
         }
+        if finding.evidence.len() > seen {
+            behind.push(part.name);
+        }
     }
+    finding.claim = claim(&behind, parts.len());
     let finding = finding
         .advise("Give its part to more workers, or run it on a host of its own with more processors.")
         .advise("Where all workers are behind alike, the path is the limit, or the rate is too high for it.");
     (!finding.evidence.is_empty()).then_some(finding)
+}
+
+fn claim(behind: &[&str], all: usize) -> String {
+    let (who, its) = match behind {
+        [name] => (format!("Worker {name}"), "its part"),
+        names if names.len() == all => (format!("Each of the {all} workers"), "its part"),
+        names => (format!("{} of {all} workers ({})", names.len(), names.join(", ")), "their parts"),
+    };
+    format!("{who} did not keep to {its} of the schedule: the load was not the one that was asked for.")
 }
 
 fn parts<'a>(setup: &Setup<'a>) -> Vec<Part<'a>> {
@@ -152,6 +165,7 @@ mod tests {
         };
         let finding = assert_found(RULE.row.id, Severity::Suspect, unsent(980));
         assert!(finding.evidence[0].what.contains("worker two"), "{finding:#?}");
+        assert!(finding.claim.starts_with("Worker two did not keep to its part"), "{finding:#?}");
         assert_found(RULE.row.id, Severity::Invalid, unsent(940));
         let mut document = with_workers();
         unsent(991)(&mut document);

@@ -26,8 +26,12 @@ const READING_NS_MAX: i64 = 1 << 62;
 const FIRST_EXCHANGES: u32 = 50;
 /// Where they take long they end after this. Ours.
 const FIRST_TIME: Duration = Duration::from_secs(2);
-/// Exchanges that count, a second, after that: they load nothing. Ours.
-const EXCHANGES_PER_S: u32 = 10;
+/// Between two exchanges that count, after that: they load nothing. Ours.
+const BETWEEN: Duration = Duration::from_millis(100);
+/// The same once the band is narrow: by then each exchange narrows it little, and many workers' load the coordinator. Ours.
+const BETWEEN_LATER: Duration = Duration::from_millis(200);
+/// The band is narrow after that. Ours.
+const LATER: Duration = Duration::from_secs(10);
 /// The most exchanges for one that counts, the quickest. The first one wakes both processes, and those after it find them awake. Ours.
 const TRIES: u32 = 3;
 /// An exchange that took no more than so many times the least that any took is as good as another would be. Ours.
@@ -54,10 +58,11 @@ pub(crate) fn ask_first(
 
 /// Those after that, until the link is over.
 pub(crate) fn ask_on(channel: &mut Channel, clock: &PeerClock, name: &str, over: &AtomicBool) -> LinkError {
-    let between = Duration::from_secs(1) / EXCHANGES_PER_S;
-    let mut due = Instant::now();
+    let begun = Instant::now();
+    let mut due = begun;
     while !over.load(Relaxed) {
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        let between = if begun.elapsed() < LATER { BETWEEN } else { BETWEEN_LATER };
         // Over a long way there is time for one alone.
         let until = Instant::now() + between / 2;
         let quick_ns = clock.least_round_trip_ns().map_or(0, |least_ns| (least_ns as f64 * QUICK) as i64);

@@ -30,6 +30,47 @@ pub struct Seen {
     pub refusals: Vec<String>,
 }
 
+/// Somebody who came while a run waits for its workers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Arrival {
+    /// A worker is there and its clock is known.
+    Joined {
+        /// Its name.
+        name: String,
+        /// The number of workers that are there with it.
+        present: usize,
+    },
+    /// One was turned away: who, from where, why.
+    TurnedAway(String),
+}
+
+/// What was told of those who came.
+#[derive(Default)]
+struct ToldOf {
+    /// The names of those who are there.
+    present: Vec<String>,
+    refused: u64,
+}
+
+impl ToldOf {
+    /// Tells what is new.
+    fn tell(&mut self, state: &State, told: &mut dyn FnMut(Arrival)) {
+        let new = usize::try_from(state.refused - self.refused).unwrap_or(usize::MAX);
+        let kept = state.refusals.len();
+        let last = state.refusals.iter().skip(kept.saturating_sub(new));
+        last.for_each(|refusal| told(Arrival::TurnedAway(refusal.clone())));
+        self.refused = state.refused;
+        let names = || state.slots.iter().filter(|slot| slot.is_ready()).map(|slot| &slot.name);
+        self.present.retain(|name| names().any(|ready| ready == name));
+        for name in names() {
+            if !self.present.contains(name) {
+                self.present.push(name.clone());
+                told(Arrival::Joined { name: name.clone(), present: self.present.len() });
+            }
+        }
+    }
+}
+
 pub(super) struct Roll {
     workers: Workers,
     token: Token,
@@ -112,6 +153,8 @@ impl Roll {
         }
         let who = name.unwrap_or("somebody");
         state.refusals.push_back(format!("{who} from {from} ({refusal})"));
+        drop(state);
+        self.changed.notify_all();
     }
 
     pub(super) fn seen(&self) -> Seen {
@@ -244,11 +287,21 @@ impl Roll {
         self.changed.notify_all();
     }
 
-    pub(super) fn gather(&self, deadline: Instant, stop: &AtomicBool) -> Result<Vec<Peer>, LinkError> {
+    pub(super) fn gather(
+        &self,
+        deadline: Instant,
+        stop: &AtomicBool,
+        told: &mut dyn FnMut(Arrival),
+    ) -> Result<Vec<Peer>, LinkError> {
         let begun = Instant::now();
         let count = self.workers.count();
+        let mut told_of = ToldOf::default();
         let mut state = self.state();
-        while state.slots.iter().filter(|slot| slot.is_ready()).count() < count {
+        loop {
+            told_of.tell(&state, told);
+            if state.slots.iter().filter(|slot| slot.is_ready()).count() >= count {
+                break;
+            }
             if stop.load(Relaxed) {
                 return Err(LinkError::Stopped);
             }
@@ -303,11 +356,11 @@ impl Roll {
     }
 
     /// Says goodbye to the workers that nobody took over, and waits a little until they know.
-    pub(super) fn dismiss(&self) {
+    pub(super) fn dismiss(&self, goodbye: &Goodbye) {
         let mut state = self.state();
         let waiting: Vec<Peer> = state.slots.iter_mut().filter_map(|slot| slot.ready.take()).collect();
         drop(state);
-        waiting.iter().for_each(|peer| peer.close(Goodbye::RunOver));
+        waiting.iter().for_each(|peer| peer.close(goodbye.clone()));
         let until = Instant::now() + CLOSING_MAX;
         waiting.iter().for_each(|peer| peer.await_end(until.saturating_duration_since(Instant::now())));
     }

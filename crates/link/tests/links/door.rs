@@ -72,12 +72,13 @@ impl Door {
     }
 
     pub(crate) fn worker(&self, name: &str) -> Peer {
-        join(&self.options(name), NO_STOP).unwrap()
+        join(&self.options(name), NO_STOP, &mut |_| ()).unwrap()
     }
 
     /// A worker that joins by way of another address.
     pub(crate) fn worker_by(&self, name: &str, address: SocketAddr) -> Peer {
-        join(&JoinOptions { address: address.to_string(), ..self.options(name) }, NO_STOP).unwrap()
+        join(&JoinOptions { address: address.to_string(), ..self.options(name) }, NO_STOP, &mut |_| ())
+            .unwrap()
     }
 
     /// The error of one that is not let in.
@@ -85,11 +86,11 @@ impl Door {
         let mut options = self.options("b");
         options.within = Duration::from_millis(300);
         change(&mut options);
-        join(&options, NO_STOP).unwrap_err()
+        join(&options, NO_STOP, &mut |_| ()).unwrap_err()
     }
 
     pub(crate) fn gather(&self) -> Vec<Peer> {
-        self.gathering.gather(Instant::now() + PATIENCE, NO_STOP).unwrap()
+        self.gathering.gather(Instant::now() + PATIENCE, NO_STOP, &mut |_| ()).unwrap()
     }
 }
 

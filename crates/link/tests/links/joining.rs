@@ -2,7 +2,9 @@
 
 use crate::door::{Door, NO_STOP, PATIENCE, introduction};
 use crate::stranger::{Stranger, frame, greeting};
-use plumb_link::{CertificateDigest, FIRST_KIND, FRAME_BYTES_MAX, LinkError, Refusal, Workers, join};
+use plumb_link::{
+    Arrival, CertificateDigest, FIRST_KIND, FRAME_BYTES_MAX, LinkError, Refusal, Workers, join,
+};
 use plumb_model::fault::HasFault;
 use serde_json::json;
 use std::io::Read;
@@ -88,10 +90,16 @@ fn too_few_workers_in_time_are_named_with_those_who_were_turned_away() {
     let _there = door.worker("a");
     door.turned_away(|_| ());
     let deadline = Instant::now() + Duration::from_secs(1);
-    match door.gathering.gather(deadline, NO_STOP).unwrap_err() {
+    let mut told = Vec::new();
+    match door.gathering.gather(deadline, NO_STOP, &mut |arrival| told.push(arrival)).unwrap_err() {
         LinkError::TooFew { expected, missing, refused, .. } => {
             assert_eq!((expected, missing), (2, vec!["c".to_owned()]));
             assert!(refused[0].starts_with("b from 127.0.0.1:"), "{refused:?}");
+            let joined = Arrival::Joined { name: "a".to_owned(), present: 1 };
+            assert!(
+                told.contains(&joined) && told.contains(&Arrival::TurnedAway(refused[0].clone())),
+                "{told:?}"
+            );
         }
         other => panic!("{other}"),
     }
@@ -103,7 +111,10 @@ fn where_nobody_listens_a_worker_says_so_after_its_time() {
     let mut options = door.options("a");
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     (options.address, options.within) = (free.to_string(), Duration::from_millis(300));
-    assert!(matches!(join(&options, NO_STOP), Err(LinkError::NoCoordinator { .. })));
+    let mut told = Vec::new();
+    let ended = join(&options, NO_STOP, &mut |error| told.push(error.to_string()));
+    assert!(matches!(ended, Err(LinkError::NoCoordinator { .. })));
+    assert_eq!(told.len(), 1, "each reason once: {told:?}");
 }
 
 #[test]

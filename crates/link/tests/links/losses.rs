@@ -45,13 +45,14 @@ fn a_worker_that_leaves_says_so_to_the_run() {
 }
 
 #[test]
-fn workers_that_waited_for_a_run_that_never_began_are_told_that_it_is_over() {
+fn workers_that_waited_for_a_run_that_never_began_are_told_that_and_why() {
     let door = Door::open(Workers::Any(2));
     let worker = door.worker("a");
     let deadline = Instant::now() + Duration::from_secs(1);
-    assert!(matches!(door.gathering.gather(deadline, NO_STOP), Err(LinkError::TooFew { .. })));
-    drop(door);
-    assert_eq!(goodbye(end_of(&worker)), Goodbye::RunOver);
+    let gathered = door.gathering.gather(deadline, NO_STOP, &mut |_| ());
+    assert!(matches!(gathered, Err(LinkError::TooFew { .. })));
+    let why = "1 of 2 workers joined in time".to_owned();
+    assert_eq!(goodbye(end_of(&worker)), Goodbye::NotBegun { why });
 }
 
 /// Both ends of a link by way of a proxy.

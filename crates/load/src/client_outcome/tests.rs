@@ -219,12 +219,13 @@ fn the_seconds_of_clients_elsewhere_merge_into_the_histogram_of_one_that_saw_all
         part.response.record_span(0, u64::MAX);
         part
     };
-    let mut whole = Histogram::new();
+    let mut sum = SecondPart::new(Measure::EndToEnd);
     for part in [part(0..3_000), part(3_000..3_500)] {
-        let arrived: SecondPart = over_a_link(&part);
+        let arrived = over_a_link(&part.to_send());
         assert_eq!((arrived.second, arrived.received), (7, part.received));
-        whole.merge(&arrived.response);
+        sum.absorb_sent(&arrived, 0).unwrap();
     }
+    let whole = sum.response;
     let mut all_at_once = Histogram::new();
     (0..3_500).for_each(|time| all_at_once.record_ns(time * 12_345));
     for beside in [-1, i64::MAX] {

@@ -2,7 +2,7 @@
 //! latencies that it recorded are brought to what is known of it later.
 
 use super::messages::SenderClockWord;
-use crate::observation::{Origin, SecondPart};
+use crate::observation::Origin;
 use crate::segment::Segment;
 use crate::stamp::Stamp;
 use plumb_stats::clock_offset::OffsetBand;
@@ -71,19 +71,16 @@ pub(super) fn difference(first: OffsetBand, second: OffsetBand) -> OffsetBand {
     }
 }
 
-/// Brings latencies that were recorded with one difference of the clocks to the middle of the band in which it is.
-pub(super) fn correct(part: &mut SecondPart, ahead: OffsetBand) {
-    let Some(origin) = part.origin.take() else { return };
+/// How far latencies that were recorded with one difference of the clocks are from what they are with the middle of this band.
+pub(super) fn correction_ns(origin: Origin, ahead: OffsetBand) -> i64 {
     // Recorded: received - (sent + taken). Meant: received - (sent + middle).
-    let move_ns = origin.ahead_ns.saturating_sub(ahead.middle_ns());
-    part.response = part.response.moved(move_ns);
-    part.service = part.service.moved(move_ns);
+    origin.ahead_ns.saturating_sub(ahead.middle_ns())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observation::Measure;
+    use crate::observation::{Measure, SecondPart};
     use crate::stamp::Part;
 
     const AHEAD_NS: i64 = 100_000_000_000;
@@ -115,16 +112,14 @@ mod tests {
     #[test]
     fn latencies_are_moved_from_the_difference_that_was_taken_to_the_one_that_is_known() {
         let mut part = SecondPart::new(Measure::EndToEnd);
-        part.origin = Some(Origin { segment: 1, ahead_ns: AHEAD_NS - 3_000_000 });
+        let origin = Origin { segment: 1, ahead_ns: AHEAD_NS - 3_000_000 };
+        part.origin = Some(origin);
         part.response.record_ns(8_000_000);
         part.service.record_ns(7_000_000);
-        correct(&mut part, OffsetBand { low_ns: AHEAD_NS - 1_000_000, high_ns: AHEAD_NS + 1_000_000 });
-        assert_eq!((part.response.mean_ns(), part.service.mean_ns()), (Some(5_000_000.0), Some(4_000_000.0)));
-        assert_eq!(part.origin, None);
-        let mut own = SecondPart::new(Measure::EndToEnd);
-        own.response.record_ns(8_000_000);
-        correct(&mut own, OffsetBand { low_ns: 5, high_ns: 9 });
-        assert_eq!(own.response.mean_ns(), Some(8_000_000.0), "of one clock");
+        let known = OffsetBand { low_ns: AHEAD_NS - 1_000_000, high_ns: AHEAD_NS + 1_000_000 };
+        let mut sum = SecondPart::new(Measure::EndToEnd);
+        sum.absorb_sent(&part.to_send(), correction_ns(origin, known)).unwrap();
+        assert_eq!((sum.response.mean_ns(), sum.service.mean_ns()), (Some(5_000_000.0), Some(4_000_000.0)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The block's side: a thread for each worker, which copies the block's state to it and the worker's into the block's.
 
-use super::clocks::{correct, difference};
+use super::clocks::{correction_ns, difference};
 use super::messages::{
     BlockJob, FromWorker, Orders, PartDone, Progress, Reader, SenderClockWord, ToWorker, send,
 };
@@ -16,8 +16,8 @@ use crate::seconds::Parcel;
 use crate::segment::Segment;
 use crate::shared::Shared;
 use plumb_stats::clock_offset::OffsetBand;
-use plumb_stats::histogram::Histogram;
-use std::sync::mpsc::Sender;
+use plumb_stats::histogram::{CompactHistogram, Histogram, HistogramError};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread::Scope;
 use std::time::Duration;
@@ -268,6 +268,9 @@ struct Follower<'c, 'a> {
     crews: &'c RemoteCrews<'a>,
     place: usize,
     out: Sender<Parcel>,
+    /// Parts that came back empty, and the way back.
+    empty: Receiver<SecondPart>,
+    back: Sender<SecondPart>,
     last: Progress,
     start: Option<Start>,
     orders: Orders,
@@ -276,10 +279,13 @@ struct Follower<'c, 'a> {
 
 impl<'c, 'a> Follower<'c, 'a> {
     fn new(crews: &'c RemoteCrews<'a>, place: usize, out: Sender<Parcel>) -> Self {
+        let (back, empty) = channel();
         Follower {
             crews,
             place,
             out,
+            empty,
+            back,
             last: Progress::default(),
             start: None,
             orders: Orders::default(),
@@ -296,7 +302,7 @@ impl<'c, 'a> Follower<'c, 'a> {
             match reader.receive(worker, self.tick())? {
                 None => {}
                 Some(FromWorker::Progress(progress)) => self.take_progress(progress),
-                Some(FromWorker::Second(part)) => self.take_second(*part),
+                Some(FromWorker::Seconds(parts)) => self.take_seconds(&parts)?,
                 Some(FromWorker::Producers(outcomes)) => self.take_producers(outcomes),
                 Some(FromWorker::Consumers(done)) => {
                     self.take_done(*done);
@@ -425,29 +431,58 @@ impl<'c, 'a> Follower<'c, 'a> {
         self.last = progress;
     }
 
-    fn take_second(&mut self, mut part: SecondPart) {
-        if part.measure == Measure::Slip && !part.warm_up {
-            self.crews.heard[self.place].change(|heard| heard.slip.merge(&part.response));
-        }
-        if let Some(origin) = part.origin {
-            let place = usize::from(origin.segment);
-            match (place < self.crews.workers.len())
-                .then(|| self.crews.clock_between(self.place, place))
-                .flatten()
-            {
-                Some(band) => {
-                    correct(&mut part, band);
-                    let is_wider = |known: &OffsetBand| known.width_ns() >= band.width_ns();
-                    self.crews.heard[self.place].change(|heard| {
-                        heard.clock = heard.clock.filter(is_wider).or(Some(band));
-                    });
+    /// Puts together what is of one second and measure, whatever clock it came by, and passes it on.
+    fn take_seconds(&mut self, parts: &[SecondPart<CompactHistogram>]) -> Result<(), LinkLost> {
+        let mut whole: Vec<SecondPart> = Vec::new();
+        for part in parts {
+            let is_it = |sum: &SecondPart| {
+                (sum.second, sum.warm_up, sum.measure) == (part.second, part.warm_up, part.measure)
+            };
+            let at = match whole.iter().position(is_it) {
+                Some(at) => at,
+                None => {
+                    whole.push(self.empty_part(part));
+                    whole.len() - 1
                 }
-                // A latency between clocks of which nothing is known is none.
-                None => (part.response, part.service, part.origin) = Default::default(),
-            }
+            };
+            self.take_part(part, &mut whole[at])
+                .map_err(|error| LinkLost::failed(format!("a second cannot be read: {error}")))?;
         }
-        // When the block's bookkeeping has ended, nobody wants it any more.
-        let _ = self.out.send(Parcel::from_afar(part));
+        for part in whole {
+            if part.measure == Measure::Slip && !part.warm_up {
+                self.crews.heard[self.place].change(|heard| heard.slip.merge(&part.response));
+            }
+            // When the block's bookkeeping has ended, nobody wants it any more.
+            let _ = self.out.send(Parcel::of(part, &self.back));
+        }
+        Ok(())
+    }
+
+    fn empty_part(&self, like: &SecondPart<CompactHistogram>) -> SecondPart {
+        let mut part = self.empty.try_recv().unwrap_or_else(|_| SecondPart::new(like.measure));
+        (part.second, part.warm_up, part.measure) = (like.second, like.warm_up, like.measure);
+        part
+    }
+
+    fn take_part(
+        &self,
+        part: &SecondPart<CompactHistogram>,
+        sum: &mut SecondPart,
+    ) -> Result<(), HistogramError> {
+        let Some(origin) = part.origin else { return sum.absorb_sent(part, 0) };
+        let other = usize::from(origin.segment);
+        let is_there = other < self.crews.workers.len();
+        let Some(band) = is_there.then(|| self.crews.clock_between(self.place, other)).flatten() else {
+            // A latency between clocks of which nothing is known is none.
+            sum.absorb_counts(part);
+            return Ok(());
+        };
+        sum.absorb_sent(part, correction_ns(origin, band))?;
+        let is_wider = |known: &OffsetBand| known.width_ns() >= band.width_ns();
+        self.crews.heard[self.place].change(|heard| {
+            heard.clock = heard.clock.filter(is_wider).or(Some(band));
+        });
+        Ok(())
     }
 
     /// The outcomes of clients with their times on this process's clock.

@@ -11,6 +11,7 @@ use crate::segment::Segment;
 use crate::shared::Shared;
 use plumb_model::fault::{Fault, HasFault};
 use plumb_model::plan::{Properties, StepPlan};
+use plumb_stats::histogram::CompactHistogram;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::fmt;
 use std::time::Duration;
@@ -156,7 +157,8 @@ pub(super) enum ToWorker {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum FromWorker {
     Progress(Progress),
-    Second(Box<SecondPart>),
+    /// Parts of seconds that are over.
+    Seconds(Vec<SecondPart<CompactHistogram>>),
     /// Its producers have ended.
     Producers(Vec<ClientOutcome>),
     /// Its consumers have ended, and with them the worker's part of the block.

@@ -160,7 +160,10 @@ const LOADS_LIBRARY: [&str; 3] = ["plugin.library.paths", "ssl.engine.location",
 
 /// Whoever has the run's key must not thereby have this host: what a run sends names no program code and no content of a file here. What the
 /// worker's own properties say is its own matter.
-fn refuse_host(security: &Properties, step: &StepPlan) -> Result<(), LoadError> {
+///
+/// # Errors
+/// [`LoadError::NotOfWorker`] with what is refused.
+pub fn check_sent(security: &Properties, step: &StepPlan) -> Result<(), LoadError> {
     if let Payload::File(file) = &step.load.payload {
         return Err(LoadError::NotOfWorker {
             what: format!("send the content of {file}, a file of its host"),
@@ -181,7 +184,7 @@ fn run_part(
     channel: &mut Channel<'_>,
 ) -> Result<(), PartError> {
     let step = job.step()?;
-    refuse_host(&job.security, &step)?;
+    check_sent(&job.security, &step)?;
     let load = effective_load(&step.load);
     let Some(segment) = job.segments.get(job.place) else {
         return Err(LinkLost::failed("the block has no part for this worker").into());
@@ -407,10 +410,8 @@ impl RunningPart<'_> {
         let is_over = |part: &mut SecondPart| {
             start_ns.saturating_add((u64::from(part.second) + 1) * SECOND_NS) <= until_ns
         };
-        for part in self.gathered.extract_if(.., is_over) {
-            send(carrier, &FromWorker::Second(Box::new(part)))?;
-        }
-        Ok(())
+        let over: Vec<_> = self.gathered.extract_if(.., is_over).map(|part| part.to_send()).collect();
+        if over.is_empty() { Ok(()) } else { send(carrier, &FromWorker::Seconds(over)) }
     }
 }
 
@@ -437,17 +438,17 @@ mod tests {
     #[test]
     fn what_reads_a_file_of_the_host_or_loads_code_of_it_is_refused_wherever_a_run_says_it() {
         let none = Properties::new();
-        refuse_host(&none, &step()).unwrap();
+        check_sent(&none, &step()).unwrap();
         let mut of_file = step();
         of_file.load.payload = Payload::File("/etc/shadow".to_owned());
-        let refused = refuse_host(&none, &of_file).unwrap_err().to_string();
+        let refused = check_sent(&none, &of_file).unwrap_err().to_string();
         assert!(refused.contains("/etc/shadow"), "{refused}");
         for name in LOADS_LIBRARY {
             let properties = Properties::from([(name.to_owned(), "x".to_owned())]);
             let (mut producer, mut consumer) = (step(), step());
             (producer.producer, consumer.consumer) = (properties.clone(), properties.clone());
             for (security, step) in [(&properties, &step()), (&none, &producer), (&none, &consumer)] {
-                let refused = refuse_host(security, step).unwrap_err().to_string();
+                let refused = check_sent(security, step).unwrap_err().to_string();
                 assert!(refused.contains(name), "{refused}");
             }
         }

@@ -21,6 +21,7 @@ const CONSUMERS: Bound =
     Bound { low: 0.0, high: 1_000.0, reason: "each client is a few threads of one process" };
 const WORKERS: Bound =
     Bound { low: 0.0, high: 1_000.0, reason: "each worker is a process, and has a connection to this one" };
+const IDLE_WORKERS: &str = "a worker beyond the number of producers and consumers would have nothing to do";
 const SIZE: Bound =
     Bound { low: 1.0, high: 1e8, reason: "the client library sends values up to about 100 MB" };
 const PARTITIONS: Bound = Bound { low: 1.0, high: 10_000.0, reason: "one topic of one experiment" };
@@ -72,6 +73,8 @@ fn check_load(
     check("producers", f64::from(load.producers), &CLIENTS)?;
     check("consumers", f64::from(load.consumers), &CONSUMERS)?;
     check("workers", f64::from(load.workers), &WORKERS)?;
+    let clients = Bound { low: 0.0, high: f64::from(load.producers + load.consumers), reason: IDLE_WORKERS };
+    check("workers", f64::from(load.workers), &clients)?;
     check("size", load.size.smallest().0 as f64, &SIZE)?;
     check("size", load.size.largest().0 as f64, &SIZE)?;
     if let Some(rate) = load.rate_per_s {

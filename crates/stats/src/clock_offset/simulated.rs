@@ -9,6 +9,8 @@ const TAIL_NS_MAX: f64 = 1e9;
 /// As the workers of a run exchange: so many at once, then the quickest of a few each tick.
 const FIRST_EXCHANGES: usize = 50;
 const TICK_NS: f64 = 1e8;
+const LATER_TICK_NS: f64 = 2e8;
+const LATER_NS: f64 = 10e9;
 const TRIES: u32 = 3;
 /// No more where one took no longer than so many times the least.
 const QUICK: f64 = 1.25;
@@ -50,7 +52,8 @@ impl Way {
 }
 
 impl Trace {
-    /// A trace of so long: 50 exchanges at once, then ten times a second the quickest of at most three.
+    /// A trace of so long: 50 exchanges at once, then ten times a second, after ten seconds five times, the quickest of at most
+    /// three.
     pub(super) fn new(seed: u64, duration_ns: f64, stepping: bool) -> Self {
         let mut random = Random::new(seed);
         let ClockModel { rate_max_ppm, wander_max_ppm, .. } = ClockModel::default();
@@ -79,7 +82,8 @@ impl Trace {
         while now_ns < duration_ns {
             let is_first = trace.exchanges.len() < FIRST_EXCHANGES;
             let tries = if is_first { 1 } else { TRIES };
-            let until_ns = now_ns + TICK_NS / 2.0;
+            let tick_ns = if now_ns < LATER_NS { TICK_NS } else { LATER_TICK_NS };
+            let until_ns = now_ns + tick_ns / 2.0;
             let mut quickest: Option<Exchange> = None;
             for number in 0..tries {
                 let is_quick = quickest
@@ -98,7 +102,7 @@ impl Trace {
             least_ns = quickest.iter().map(Exchange::round_trip_ns).fold(least_ns, i64::min);
             trace.exchanges.extend(quickest);
             if !is_first {
-                now_ns = (now_ns / TICK_NS).ceil() * TICK_NS;
+                now_ns = (now_ns / tick_ns).ceil() * tick_ns;
             }
         }
         trace

@@ -9,14 +9,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CompactHistogram {
     /// The lowest value of each bucket that is not empty, in nanoseconds, with its count.
-    buckets: Vec<(u64, u64)>,
+    pub(super) buckets: Vec<(u64, u64)>,
     /// As text, because JSON numbers end before it does.
     #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
-    sum_ns: u128,
-    min_ns: Option<u64>,
-    max_ns: Option<u64>,
-    negative: u64,
-    overflow: u64,
+    pub(super) sum_ns: u128,
+    pub(super) min_ns: Option<u64>,
+    pub(super) max_ns: Option<u64>,
+    pub(super) negative: u64,
+    pub(super) overflow: u64,
 }
 
 impl CompactHistogram {
@@ -27,16 +27,25 @@ impl CompactHistogram {
         counts.fold(0, u64::saturating_add)
     }
 
-    /// True if sum, smallest and largest can be of so many samples.
-    fn account_fits(&self, samples: u64) -> bool {
-        match (self.min_ns, self.max_ns) {
-            (None, None) => samples == 0 && self.sum_ns == 0,
+    /// The number of samples.
+    ///
+    /// # Errors
+    /// When a time is above one hour, or sum, smallest and largest cannot be of the samples.
+    pub(super) fn check(&self) -> Result<u64, HistogramError> {
+        let longest = self.buckets.iter().map(|(value, _)| *value).chain(self.max_ns).max();
+        if let Some(got_ns) = longest.filter(|longest| *longest > TIME_MAX_NS) {
+            return Err(HistogramError::OutOfRange { got_ns, expected_ns: TIME_MAX_NS });
+        }
+        let recorded = self.buckets.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+        let all = |each_ns: u64| u128::from(each_ns) * u128::from(recorded);
+        let fits = match (self.min_ns, self.max_ns) {
+            (None, None) => recorded == 0 && self.sum_ns == 0,
             (Some(least), Some(most)) => {
-                let all = |each_ns: u64| u128::from(each_ns) * u128::from(samples);
-                samples > 0 && least <= most && (all(least)..=all(most)).contains(&self.sum_ns)
+                recorded > 0 && least <= most && (all(least)..=all(most)).contains(&self.sum_ns)
             }
             _ => false,
-        }
+        };
+        if fits { Ok(recorded) } else { Err(HistogramError::AccountDiffers { recorded }) }
     }
 }
 
@@ -70,22 +79,7 @@ impl TryFrom<&CompactHistogram> for Histogram {
     /// When a time is above one hour, or sum, smallest and largest cannot be of the samples.
     fn try_from(compact: &CompactHistogram) -> Result<Histogram, HistogramError> {
         let mut histogram = Histogram::new();
-        let longest = compact.buckets.iter().map(|(value, _)| *value).chain(compact.max_ns).max();
-        if let Some(got_ns) = longest.filter(|longest| *longest > TIME_MAX_NS) {
-            return Err(HistogramError::OutOfRange { got_ns, expected_ns: TIME_MAX_NS });
-        }
-        for (value, count) in &compact.buckets {
-            // Cannot saturate: the value is in range.
-            histogram.inner.saturating_record_n(*value, *count);
-        }
-        let recorded = histogram.samples();
-        if !compact.account_fits(recorded) {
-            return Err(HistogramError::AccountDiffers { recorded });
-        }
-        histogram.sum_ns = compact.sum_ns;
-        histogram.min_ns = compact.min_ns.unwrap_or(histogram.min_ns);
-        histogram.max_ns = compact.max_ns.unwrap_or(histogram.max_ns);
-        (histogram.negative, histogram.overflow) = (compact.negative, compact.overflow);
+        histogram.add_moved(compact, 0)?;
         Ok(histogram)
     }
 }

@@ -119,7 +119,7 @@ impl Request {
         let (mut scenario, mut sources) = scenario_file::parse(&self.path, &self.text)?;
         let cluster =
             crate::args::ClusterArgs { bootstrap: self.bootstrap.clone(), config: self.config.clone() };
-        use_brokers(&cluster, &mut scenario, &mut sources);
+        use_brokers(&cluster, &mut scenario, &mut sources)?;
         if !self.setups.is_empty() {
             scenario.setups = self.setups.iter().filter_map(|at| scenario.setups.get(*at).cloned()).collect();
         }

@@ -1,7 +1,7 @@
 //! `plumb trial run`: the arms of a scenario compared with each other, from words to exit code.
 
 use super::super::driver::use_driver;
-use super::super::worker::{options, use_workers};
+use super::super::worker::{check_door, options, use_workers};
 use super::super::{End, dry_run, run as plain};
 use super::{pilots, seed};
 use crate::args::trial::{FailWord, JudgedArgs, TrialRunArgs};
@@ -52,6 +52,7 @@ fn carry_out_with(
     output: &OutputArgs,
     workers: &WorkersOptions,
 ) -> Result<End> {
+    check_door(&plan, workers)?;
     if output.dry_run {
         return dry_run(&plan, output);
     }
@@ -107,7 +108,7 @@ fn plan(arguments: &TrialRunArgs) -> Result<Plan> {
     if arguments.quick {
         plain::quicken(&mut scenario, &mut sources, "--quick");
     }
-    plain::use_brokers(&arguments.cluster, &mut scenario, &mut sources);
+    plain::use_brokers(&arguments.cluster, &mut scenario, &mut sources)?;
     use_driver(&arguments.driver, &mut scenario, &mut sources);
     use_workers(&arguments.workers, &mut scenario, &mut sources);
     if let Some(seed) = arguments.seed {

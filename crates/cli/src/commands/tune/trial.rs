@@ -50,7 +50,7 @@ pub(super) fn trial(arguments: &TuneTrialArgs) -> Result<End> {
         .into());
     }
     let mut load = scenario_file::read(&arguments.load)?;
-    use_brokers(&arguments.cluster, &mut load.0, &mut load.1);
+    use_brokers(&arguments.cluster, &mut load.0, &mut load.1)?;
     if !load.0.arms.0.is_empty() {
         let message = format!("{} has arms of its own", arguments.load.display());
         return Err(

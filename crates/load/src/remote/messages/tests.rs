@@ -36,7 +36,7 @@ fn second(samples: u64) -> FromWorker {
     let mut part = SecondPart::new(Measure::Acknowledge);
     (0..samples).for_each(|sample| part.response.record_ns(1_000 + 977 * sample as i64));
     part.acked = samples;
-    FromWorker::Second(Box::new(part))
+    FromWorker::Seconds(vec![part.to_send()])
 }
 
 #[test]
@@ -48,8 +48,8 @@ fn a_message_larger_than_its_carrier_takes_comes_in_pieces_and_is_whole_again() 
     let mut reader = Reader::default();
     for samples in [500, 3] {
         let read: FromWorker = reader.receive(&pipe, Duration::ZERO).unwrap().unwrap();
-        let FromWorker::Second(part) = read else { panic!("{read:?}") };
-        assert_eq!((part.acked, part.response.samples()), (samples, samples));
+        let FromWorker::Seconds(parts) = read else { panic!("{read:?}") };
+        assert_eq!((parts[0].acked, parts[0].response.recorded()), (samples, samples));
     }
     assert!(reader.receive::<FromWorker>(&pipe, Duration::ZERO).unwrap().is_none());
 }
