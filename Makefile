@@ -82,8 +82,12 @@ bench-driver-cost: build ## what the protocol of external drivers costs, and the
 bench-worker-kills: build ## kills workers and runs at random moments, and looks at what is left (needs python3, 20 minutes)
 	bench/worker-kills --program $(TARGET)/release/plumb $(BENCH_ARGS)
 
-bench-coordinator-cost: build ## CPU time of a run whose clients are run by up to 50 workers (needs python3, two minutes)
+bench-coordinator-cost: build ## CPU time of a run whose clients are run by up to 50 workers (needs python3, five minutes)
 	bench/coordinator-cost --program $(TARGET)/release/plumb $(BENCH_ARGS)
+
+.PHONY: test-kubernetes
+test-kubernetes: build ## what `plumb worker manifest` prints, held against a real Kubernetes API server (needs python3 and Go; the first time half an hour)
+	scripts/kubernetes-dry-run --program $(TARGET)/release/plumb
 
 .PHONY: bench-crypto
 bench-crypto: bootstrap ## Plumb's crypto rates beside openssl speed's, with and without the processor's instructions (minutes)

@@ -129,10 +129,12 @@ fn a_scenario_that_no_pod_could_carry_out_is_refused_with_what_to_do() {
     refused(&format!("{BROKERS}{load}"), &["--name", "Ingest"], "Ingest");
     refused(&format!("{BROKERS}{load}"), &["--name", &"a".repeat(51)], "50 characters");
     refused(&format!("{BROKERS}load: {{rate: 100, count: 100, raet: 1}}\n"), &[], "raet");
+    // These say what is expected, so that they need no hint.
     let idle = manifest(&format!("{BROKERS}load: {{rate: 100, count: 100}}\n"), &[]);
     assert!(idle.code() == Some(2) && idle.stderr.contains("nothing to do"), "{}", idle.stderr);
+    let no_size = manifest(&format!("{BROKERS}{load}"), &["--memory", "4Gi"]);
+    assert!(no_size.code() == Some(2) && no_size.stderr.contains("4GiB"), "{}", no_size.stderr);
     refused(&format!("{BROKERS}{load}"), &["--memory", "0"], "at least 64MiB");
-    refused(&format!("{BROKERS}{load}"), &["--memory", "4Gi"], "4GiB");
     refused(&format!("{BROKERS}{load}"), &["--results", "Run_1"], "PersistentVolumeClaim");
     refused(&format!("{BROKERS}{load}"), &["--image", "plumb :1"], "image");
     let sends_a_file = "load: {rate: 100, count: 100, producers: 2, payload: {file: s.yaml}}\n";
