@@ -469,6 +469,9 @@ const REST_SHARE_MAX: f64 = 0.20;
 /// A part of a remainder that is smaller than this share of it is not told as a time (ours).
 const PART_MIN: f64 = 0.01;
 
+/// From this multiple of the whole on, acknowledgements came after the messages: how long they took is no part of it (ours).
+const ACKNOWLEDGED_LATE: f64 = 1.2;
+
 /// A sentence that divides a large remainder into the parts before and after the acknowledgement, where stages in between are not
 /// known.
 fn divided(whole: f64, rest: f64, stages: &[Stage], step: &StepResult) -> Option<String> {
@@ -480,6 +483,14 @@ fn divided(whole: f64, rest: f64, stages: &[Stage], step: &StepResult) -> Option
         return None;
     }
     let acknowledged = step.latency.acknowledge_service.mean_ns?;
+    let elsewhere = "the brokers' request metrics, or a topic with append times \
+                     (message.timestamp.type=LogAppendTime), would tell where";
+    if acknowledged > ACKNOWLEDGED_LATE * whole {
+        let later = time(acknowledged - whole);
+        return Some(format!(
+            "acknowledgements came {later} later than the messages in the mean, so that they divide nothing; {elsewhere}"
+        ));
+    }
     let before = [StageName::Produce, StageName::Publish, StageName::Commit];
     let known = stages.iter().filter(|stage| before.contains(&stage.stage)).filter_map(|stage| stage.mean_ns);
     let until = (acknowledged - known.sum::<f64>()).clamp(0.0, rest);
@@ -501,10 +512,7 @@ fn divided(whole: f64, rest: f64, stages: &[Stage], step: &StepResult) -> Option
         (true, false) => format!("{nearly} of it was until the acknowledgement{trips}"),
         (false, _) => format!("{nearly} of it was after the acknowledgement"),
     };
-    Some(format!(
-        "by the client's own stamps {parts}; the brokers' request metrics, or a topic with append times \
-         (message.timestamp.type=LogAppendTime), would tell where"
-    ))
+    Some(format!("by the client's own stamps {parts}; {elsewhere}"))
 }
 
 fn known(stage: StageName, figure: Banded, fidelity: Fidelity, source: &str) -> Stage {

@@ -8,6 +8,7 @@ use crate::stamp::{Part, Reading, Stamp};
 use crate::statistics::StatisticsSum;
 use crate::unread::ReadOffsets;
 use crate::verify::Arrivals;
+use plumb_model::plan::SizePlan;
 use serde::{Deserialize, Serialize};
 
 /// The records and times that a consumer received.
@@ -131,6 +132,9 @@ impl Received {
                 return;
             }
         };
+        if stamp.part != Part::Probe && !has_its_size(shared, record) {
+            self.corrupt += 1;
+        }
         match stamp.part {
             Part::Probe => shared.probe_received(record.partition),
             Part::WarmUp | Part::Measured if shared.saturating => {
@@ -161,6 +165,7 @@ impl Received {
         match Stamp::read(record.stamp_bytes) {
             Reading::Stamped(stamp) if stamp.run == shared.run && stamp.part != Part::Probe => {
                 self.offsets.note(record.partition, record.offset);
+                self.corrupt += u64::from(!has_its_size(shared, record));
                 self.note_counted(shared, record, &stamp, counted);
                 true
             }
@@ -263,6 +268,15 @@ impl Received {
             Reading::Foreign => self.foreign += 1,
             Reading::Damaged => self.corrupt += 1,
         }
+    }
+}
+
+/// True unless all values of the load have one size and this one has another: then somebody changed it.
+#[inline]
+fn has_its_size(shared: &Shared<'_>, record: &Record<'_>) -> bool {
+    match &shared.load.size {
+        SizePlan::Fixed(bytes) => record.value_bytes == bytes.as_usize(),
+        SizePlan::Mix(_) => true,
     }
 }
 

@@ -228,6 +228,9 @@ impl HasFault for LoadError {
 
     fn hint(&self) -> Option<Cow<'static, str>> {
         let hint = match self {
+            LoadError::Property { reason, .. } if reason.contains("client for Java") => {
+                "properties of a client for Java have the names that Java gives them"
+            }
             LoadError::Property { .. } => "the names are librdkafka's: see its CONFIGURATION.md",
             LoadError::UnknownTopic { .. } => {
                 "plumb does not create a topic that you name; leave it out and a topic is made and deleted for the run"

@@ -76,6 +76,8 @@ pub(crate) struct Clients {
     here: librdkafka::Clients,
     producers: Vec<Mutex<Link>>,
     consumers: Vec<Mutex<Link>>,
+    /// False where the brokers are asked for no answer, so that no producer knows an offset.
+    acknowledged: bool,
 }
 
 impl Clients {
@@ -114,13 +116,14 @@ impl Clients {
             held(link).wait_until_ready(|| cluster.patience.is_over())?;
         }
         let here = librdkafka::Clients::new(cluster, spec, &here)?;
-        Ok(Clients { segment: segment.clone(), here, producers, consumers })
+        let acknowledged = is_acknowledged(&spec.step.producer);
+        Ok(Clients { segment: segment.clone(), here, producers, consumers, acknowledged })
     }
 
     /// Produces until the block ends.
     pub(crate) fn produce(&self, job: ProducerJob<'_, '_>) -> ClientOutcome {
         match self.producers.get(job.index - self.segment.producers.start) {
-            Some(link) => produce::produce(job, &mut held(link)),
+            Some(link) => produce::produce(job, &mut held(link), self.acknowledged),
             None => self.here.produce(job),
         }
     }
@@ -150,6 +153,12 @@ impl Clients {
     pub(crate) fn accounts(&self) -> Vec<ProgramAccount> {
         self.producers.iter().chain(&self.consumers).map(|link| held(link).account()).collect()
     }
+}
+
+/// True unless the properties say that brokers are not to answer. No client's default does.
+fn is_acknowledged(properties: &Properties) -> bool {
+    let acks = ["acks", "request.required.acks"].iter().find_map(|name| properties.get(*name));
+    acks.is_none_or(|acks| acks.trim() != "0")
 }
 
 /// The thread that had it has ended.

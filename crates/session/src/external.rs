@@ -5,9 +5,10 @@ use crate::error::Result;
 use plumb_lab::kafka::{client_class_path, java_launcher};
 use plumb_load::LoadError;
 use plumb_load::external::{DriverCommand, Programs};
+use plumb_model::fault::UsageError;
 use plumb_model::plan::{ClientProgram, JavaClient, StepPlan};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The program for the client for Java, compiled by `scripts/build-driver` from the sources beside it.
 const JAR: &[u8] = include_bytes!("external/java/driver.jar");
@@ -45,7 +46,7 @@ fn java_command(java: &JavaClient) -> Result<DriverCommand> {
     };
     let jar = cache::file(JAR_FILE, JAR).map_err(cannot)?;
     let class_path = match &java.classpath {
-        Some(path) => OsString::from(path),
+        Some(path) => class_path(path)?,
         None => joined(client_class_path()?),
     };
     let mut all = jar.into_os_string();
@@ -58,6 +59,22 @@ fn java_command(java: &JavaClient) -> Result<DriverCommand> {
     Ok(DriverCommand { words, java: true })
 }
 
+/// The class path of a user, of which something has to be there: Java itself would only miss a class.
+fn class_path(path: &str) -> Result<OsString> {
+    let is_there = |entry: &str| match entry.strip_suffix('*') {
+        Some(directory) => Path::new(if directory.is_empty() { "." } else { directory }).is_dir(),
+        None => !entry.is_empty() && Path::new(entry).exists(),
+    };
+    match path.split(':').any(is_there) {
+        true => Ok(OsString::from(path)),
+        false => Err(UsageError::new(
+            format!("nothing of the class path {path:?} is there"),
+            "name the jars of kafka-clients and what it needs, such as 'libs/*', as `java -cp` takes them",
+        )
+        .into()),
+    }
+}
+
 fn joined(jars: Vec<PathBuf>) -> OsString {
     std::env::join_paths(jars).unwrap_or_default()
 }
@@ -65,6 +82,19 @@ fn joined(jars: Vec<PathBuf>) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_class_path_of_which_nothing_is_there_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let all = format!("{}/*", place.path().display());
+        assert_eq!(
+            class_path(&format!("/nowhere.jar:{all}")).unwrap(),
+            format!("/nowhere.jar:{all}").as_str()
+        );
+        for nothing in ["", "/nowhere/*", "/nowhere.jar"] {
+            assert!(class_path(nothing).unwrap_err().to_string().contains("class path"), "{nothing}");
+        }
+    }
 
     #[test]
     fn a_command_is_run_as_it_is_and_a_side_in_this_process_has_none() {

@@ -96,7 +96,7 @@ fn be_librdkafka() -> Result<End> {
 }
 
 /// The driver of the flags takes the place of those that the file names, in every setup and arm.
-pub(super) fn use_driver(flags: &DriverArgs, scenario: &mut Scenario, sources: &mut Sources) {
+pub(super) fn use_driver(flags: &DriverArgs, scenario: &mut Scenario, sources: &mut Sources) -> Result<()> {
     if let Some(driver) = &flags.driver {
         scenario.driver = Some(driver.clone());
         sources.insert("driver".to_owned(), Origin::Flag { flag: "--driver".to_owned() });
@@ -112,21 +112,31 @@ pub(super) fn use_driver(flags: &DriverArgs, scenario: &mut Scenario, sources: &
     if let Some(path) = &flags.java_classpath {
         let of_setups = scenario.setups.iter_mut().map(|setup| &mut setup.driver);
         let of_arms = scenario.arms.0.iter_mut().map(|(_, arm)| &mut arm.driver);
-        of_setups
-            .chain(of_arms)
-            .chain([&mut scenario.driver])
-            .flatten()
-            .for_each(|driver| use_class_path(driver, path));
+        let drivers = of_setups.chain(of_arms).chain([&mut scenario.driver]).flatten();
+        let mut any = false;
+        drivers.for_each(|driver| any |= use_class_path(driver, path));
+        if !any {
+            return Err(no_java());
+        }
     }
+    Ok(())
 }
 
-/// Gives every client for Java among these drivers a class path.
-pub(super) fn use_class_path(drivers: &mut OneOrMany<DriverWords>, path: &str) {
-    let change = |words: &mut DriverWords| {
+/// A class path is given and no client would use it.
+pub(super) fn no_java() -> anyhow::Error {
+    UsageError::new("--java-classpath is for the client for Java, and no driver is java", "--driver java")
+        .into()
+}
+
+/// Gives every client for Java among these drivers a class path; true if there is one.
+pub(super) fn use_class_path(drivers: &mut OneOrMany<DriverWords>, path: &str) -> bool {
+    let mut any = false;
+    let mut change = |words: &mut DriverWords| {
         let Some(external) = &mut words.external else { return };
         for side in [&mut external.producer, &mut external.consumer] {
             if let ClientProgram::Java(java) = side {
                 java.classpath = Some(path.to_owned());
+                any = true;
             }
         }
     };
@@ -134,4 +144,5 @@ pub(super) fn use_class_path(drivers: &mut OneOrMany<DriverWords>, path: &str) {
         OneOrMany::One(words) => change(words),
         OneOrMany::Many(all) => all.iter_mut().for_each(change),
     }
+    any
 }

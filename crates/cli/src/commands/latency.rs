@@ -1,6 +1,6 @@
 //! `plumb latency`: latency at a rate, from flags alone.
 
-use super::driver::use_class_path;
+use super::driver::{no_java, use_class_path};
 use super::property::{place, place_acks};
 use super::{End, carry_out};
 use crate::args::LatencyArgs;
@@ -84,7 +84,7 @@ pub(super) fn scenario(arguments: &LatencyArgs) -> Result<(Scenario, Sources), U
     }
     let scenario = Scenario {
         cluster: Some(cluster),
-        driver: driver(arguments),
+        driver: driver(arguments)?,
         seed: arguments.seed,
         blocks: Some(arguments.blocks.unwrap_or_else(|| blocks(arguments))),
         load,
@@ -96,12 +96,14 @@ pub(super) fn scenario(arguments: &LatencyArgs) -> Result<(Scenario, Sources), U
 }
 
 /// The driver, with the class path of a client for Java.
-fn driver(arguments: &LatencyArgs) -> Option<OneOrMany<DriverWords>> {
-    let mut driver = arguments.driver.clone()?;
-    if let Some(path) = &arguments.java_classpath {
-        use_class_path(&mut driver, path);
+fn driver(arguments: &LatencyArgs) -> Result<Option<OneOrMany<DriverWords>>> {
+    let mut driver = arguments.driver.clone();
+    if let Some(path) = &arguments.java_classpath
+        && !driver.as_mut().is_some_and(|driver| use_class_path(driver, path))
+    {
+        return Err(no_java());
     }
-    Some(driver)
+    Ok(driver)
 }
 
 /// Measured time where nobody says.

@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &RunArgs) -> Result<End> {
         quicken(&mut scenario, &mut sources, "--quick");
     }
     use_brokers(&arguments.cluster, &mut scenario, &mut sources)?;
-    use_driver(&arguments.driver, &mut scenario, &mut sources);
+    use_driver(&arguments.driver, &mut scenario, &mut sources)?;
     use_workers(&arguments.workers, &mut scenario, &mut sources);
     carry_out_with(resolve(&scenario, &sources)?, &arguments.output, &options(&arguments.workers))
 }

@@ -3,7 +3,7 @@
 use crate::row::{Family, Row};
 use crate::rule::{About, Case, Check, Complete, Rule, about_step};
 use crate::setup::Setup;
-use plumb_model::figure::{counted, time};
+use plumb_model::figure::{count, counted, time};
 use plumb_model::finding::{Confidence, Finding, PathStage, Severity};
 use plumb_model::observation::{ProgramAccount, ProgramPause};
 use std::collections::BTreeSet;
@@ -30,8 +30,16 @@ fn check(case: &Case) -> Vec<Finding> {
 
 fn of_setup(setup: &Setup) -> Option<Finding> {
     setup.programs().next()?;
-    let claim =
-        "Clients were programs of their own: their lateness and pauses are in the latencies, and are theirs";
+    let mut claim =
+        "Clients were programs of their own: their lateness and pauses are in the latencies, and are theirs"
+            .to_owned();
+    let notes = notes(setup);
+    if let [first, rest @ ..] = &notes[..] {
+        claim.push_str(&format!("; noted of {first}"));
+        if !rest.is_empty() {
+            claim.push_str(&format!(", and {} more", count(rest.len() as u64)));
+        }
+    }
     let mut finding = about_step(RULE.row.id, Severity::Note, setup.name(), claim);
     for role in ["producer", "consumer"].into_iter().filter(|role| setup.has_program(role)) {
         let of_role = || setup.programs().filter(move |program| program.role == role);
@@ -39,9 +47,26 @@ fn of_setup(setup: &Setup) -> Option<Finding> {
         finding = finding.seen(role, names.into_iter().collect::<Vec<_>>().join("; "));
         finding = finding.seen(format!("pauses of the {role}, warm-up included"), pauses(of_role()));
     }
+    for note in notes {
+        finding = finding.seen("note", note);
+    }
     Some(finding.advise(
         "A pause that a JVM's safepoint names is a matter of its heap and collector, not of the brokers.",
     ))
+}
+
+/// What was noted of the programs, each once: a setting that the client does not know is among them.
+fn notes(setup: &Setup) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for program in setup.programs() {
+        for note in &program.notes {
+            let note = format!("the {}: {note}", program.role);
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes
 }
 
 fn name(program: &ProgramAccount) -> String {
@@ -94,13 +119,24 @@ mod tests {
                 listed: vec![pause],
                 ..ProgramPauses::default()
             }),
+            notes: vec!["linger.mss is unknown".to_owned(), "it exited".to_owned()],
             ..ProgramAccount::default()
         }];
         let finding = one(&document, RULE.row.id);
         let seen: Vec<&str> = finding.evidence.iter().map(|seen| seen.value.as_str()).collect();
         assert_eq!(
             seen,
-            ["kafka-clients 4.3.0", "1 pause of 50 ms or more; the longest 290 ms: safepoint G1CollectFull"]
+            [
+                "kafka-clients 4.3.0",
+                "1 pause of 50 ms or more; the longest 290 ms: safepoint G1CollectFull",
+                "the producer: linger.mss is unknown",
+                "the producer: it exited"
+            ]
+        );
+        assert!(
+            finding.claim.contains("; noted of the producer: linger.mss is unknown, and 1 more"),
+            "{}",
+            finding.claim
         );
     }
 }

@@ -41,6 +41,7 @@ mod same_host;
 mod saturated;
 mod schedule_wait;
 mod search_unsettled;
+mod send_times_differ;
 mod throttled;
 mod throughput_bound;
 mod too_few_blocks;
@@ -77,6 +78,7 @@ pub(crate) const REGISTRY: &[Rule] = &[
     client_queue::RULE,
     worker_clocks::RULE,
     negative_latency::RULE,
+    send_times_differ::RULE,
     histogram_overflow::RULE,
     too_few_samples::RULE,
     rebalance_in_window::RULE,

@@ -64,7 +64,11 @@ fn saturation(setup: &Setup) -> Option<Finding> {
     if setup.shows_queue() {
         return None;
     }
-    const SLOW: &str = "the path did not keep up with the load: its latency depends on how long the run lasts and means nothing";
+    // A client that is a program of its own is a part of the path of which nobody tells how far it came.
+    let who = if setup.programs().next().is_some() { "the path, or a client program," } else { "the path" };
+    let slow = format!(
+        "{who} did not keep up with the load: its latency depends on how long the run lasts and means nothing"
+    );
     // Who waits for a processor is late whatever the path: that comes first, and the rest may be its consequence. A block that
     // served its load is not asked: its processors are not why another one fell short.
     let waits = noisy_host::waits(setup, |block| {
@@ -72,10 +76,10 @@ fn saturation(setup: &Setup) -> Option<Finding> {
     });
     let unreachable = broker_unreachable::unreachable(setup);
     let claim = match (unreachable, waits.last()) {
-        (Some(broker), _) => format!("broker {broker} took no connections any more, and {SLOW}"),
-        (None, None) => SLOW.to_owned(),
+        (Some(broker), _) => format!("broker {broker} took no connections any more, and {slow}"),
+        (None, None) => slow,
         (None, Some(longest)) => format!(
-            "threads of this host waited for a processor in {} of the time of {}, and {SLOW}",
+            "threads of this host waited for a processor in {} of the time of {}, and {slow}",
             percent(longest.share),
             setup.block_words(longest.block)
         ),

@@ -201,7 +201,8 @@ fn usual_latency_ns(reference: &Arm, rounds: &[u32]) -> Option<f64> {
 fn sent_late(arm: &Arm, block: &BlockResult, usual_ns: f64) -> Option<String> {
     let waits = arm.setup.load().is_some_and(|load| load.in_flight.is_some())
         || block.queue_full_waits.is_some_and(|waits| waits > 0);
-    if waits || arm.setup.saturates() {
+    // That a program sends late is its own result, and in its latencies: to leave it out would be to leave out the slow blocks of a slow client.
+    if waits || arm.setup.saturates() || arm.setup.has_program("producer") {
         return None;
     }
     let slip_ns = block.slip_mean_ns?;

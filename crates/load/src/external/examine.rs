@@ -69,8 +69,8 @@ pub struct ProducerEvidence {
     pub stopped: Option<Stopped>,
     /// What it said of itself.
     pub account: ProgramAccount,
-    /// True if it ended when it was told to.
-    pub ended: bool,
+    /// How it ended when it was told to, where that was not well.
+    pub ended: Result<(), String>,
 }
 
 /// What a consumer said.
@@ -84,8 +84,8 @@ pub struct ConsumerEvidence {
     pub stopped: Option<Stopped>,
     /// What it said of itself.
     pub account: ProgramAccount,
-    /// True if it ended when it was told to.
-    pub ended: bool,
+    /// How it ended when it was told to, where that was not well.
+    pub ended: Result<(), String>,
 }
 
 /// Lets it produce. `refuse` is called when all records but the last were reported: from then on the broker refuses.

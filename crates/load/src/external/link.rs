@@ -19,6 +19,8 @@ const READY_S: u64 = 60;
 pub(super) const SILENT_S: u64 = 10;
 /// Longest wait for its end once it is told.
 const END: Duration = Duration::from_secs(3);
+/// Longest time from the end of its socket to its own.
+const ENDING: Duration = Duration::from_millis(500);
 /// The longest report: a sentence (a record's head is 48 bytes).
 const REPORT_MAX: usize = 1 << 16;
 /// The shortest secret that is looked for in what a program says: a shorter one is in any text (ours).
@@ -188,7 +190,11 @@ impl Link {
         }
         self.incoming.drain(..at);
         if !open {
-            return Err(self.fault("it ended before it was told to"));
+            // The socket of one that ends is closed a moment before it has ended.
+            return Err(match self.program.ends_within(ENDING) {
+                true => self.fault("it ended before it was told to"),
+                false => self.fault("it closed its socket before it was told to end, and went on"),
+            });
         }
         self.check_patience(now)
     }
@@ -276,6 +282,7 @@ impl Link {
     pub(super) fn fault(&mut self, reason: &str) -> LoadError {
         self.read_cpu();
         self.ended = true;
+        self.beats.end(now_ns());
         let last_words = self.program.last_words();
         LoadError::Driver {
             role: self.program.role.word(),
@@ -312,6 +319,7 @@ impl Link {
     /// Tells it to end.
     pub(super) fn tell_end(&mut self) {
         self.read_cpu();
+        self.beats.end(now_ns());
         Order::End.write(&mut self.out);
         self.write();
         let _ = self.program.socket.shutdown(std::net::Shutdown::Write);
@@ -321,8 +329,10 @@ impl Link {
     pub(super) fn account(&mut self) -> ProgramAccount {
         if !self.ended {
             self.ended = true;
-            self.drain_until_end();
-            self.program.end(Duration::ZERO);
+            if let Err(how) = self.drain_until_end() {
+                self.notes.push(how);
+            }
+            self.program.end();
         }
         let pauses = self.program.said(|said| self.beats.account(&said.safepoints));
         ProgramAccount {
@@ -342,26 +352,32 @@ impl Link {
         }
     }
 
-    /// Tells it to end; true if it did within a time, by itself.
-    pub(super) fn ends_when_told(&mut self) -> bool {
+    /// Tells it to end.
+    ///
+    /// # Errors
+    /// How it did not, or not well.
+    pub(super) fn ends_when_told(&mut self) -> Result<(), String> {
         self.tell_end();
         self.drain_until_end()
     }
 
-    /// Waits for its end, taking what it still says so that it need not wait for room; true if it came.
-    fn drain_until_end(&mut self) -> bool {
+    /// Waits for its end, taking what it still says so that it need not wait for room.
+    fn drain_until_end(&mut self) -> Result<(), String> {
         let until = now_ns() + END.as_nanos() as u64;
         let mut open = true;
         while now_ns() < until {
             if self.program.has_ended() {
-                return true;
+                return self
+                    .program
+                    .wrong_end()
+                    .map_or(Ok(()), |how| Err(format!("{how} when it was told to end")));
             }
             self.write();
             open = open && self.read();
             self.incoming.clear();
             std::thread::sleep(Duration::from_millis(2));
         }
-        false
+        Err(format!("it was still there {} s after it was told to end, and was killed", END.as_secs()))
     }
 }
 

@@ -4,7 +4,7 @@ use plumb_model::observation::{ProgramPause, ProgramPauses};
 
 /// The interval at which a program is asked to beat.
 const BEAT_NS: u64 = 10_000_000;
-/// A gap of beats beyond which it is a pause: several beats that did not come (ours).
+/// The shortest pause: several beats that did not come (ours).
 const PAUSE_NS: u64 = 50_000_000;
 /// Pauses that are listed, the longest.
 const LISTED: usize = 20;
@@ -59,8 +59,8 @@ impl Beats {
         let Some(last_ns) = self.last_ns.replace(at_ns) else { return };
         let gap_ns = at_ns.saturating_sub(last_ns);
         self.longest_ns = self.longest_ns.max(gap_ns);
-        if gap_ns >= PAUSE_NS {
-            let length_ns = gap_ns - BEAT_NS;
+        let length_ns = gap_ns.saturating_sub(BEAT_NS);
+        if length_ns >= PAUSE_NS {
             self.number += 1;
             self.total_ns += length_ns;
             self.list(ProgramPause { begin_ns: last_ns + BEAT_NS, length_ns, cause: None });
@@ -74,6 +74,16 @@ impl Beats {
             let shortest = (0..self.pauses.len()).min_by_key(|at| self.pauses[*at].length_ns);
             shortest.map(|at| self.pauses.remove(at));
         }
+    }
+
+    /// Nothing is asked of it from this time on: beats that did not come until then are a pause too.
+    pub(super) fn end(&mut self, at_ns: u64) {
+        if self.last_ns.is_some_and(|last_ns| at_ns >= last_ns + BEAT_NS + PAUSE_NS) {
+            self.note(at_ns);
+            // The end is no beat.
+            self.count -= 1;
+        }
+        self.last_ns = self.last_ns.map(|_| u64::MAX);
     }
 
     /// The pauses, each named by the safepoint that covers most of it. None where it never beat.
@@ -146,6 +156,24 @@ mod tests {
         let causes: Vec<Option<&str>> = account.listed.iter().map(|pause| pause.cause.as_deref()).collect();
         assert_eq!(causes, [Some("G1CollectForAllocation"), None]);
         assert_eq!(account.paused_ns, 290_000_000 + 90_000_000);
+    }
+
+    #[test]
+    fn beats_that_stop_for_good_are_a_pause_until_nothing_more_is_asked() {
+        let mut beats = Beats::default();
+        [0, 10, 20].map(|ms| beats.note(1_000_000_000 + ms * 1_000_000));
+        beats.end(1_000_000_000 + 530_000_000);
+        // What comes after its end is nobody's matter.
+        beats.note(1_000_000_000 + 900_000_000);
+        let account = beats.account(&Safepoints::default()).unwrap();
+        assert_eq!(
+            (account.pauses, account.paused_ns, account.longest_gap_ns),
+            (1, 500_000_000, 510_000_000)
+        );
+        let mut whole = Beats::default();
+        [0, 10, 20].map(|ms| whole.note(ms * 1_000_000));
+        whole.end(79_000_000);
+        assert_eq!(whole.account(&Safepoints::default()).unwrap().pauses, 0);
     }
 
     #[test]

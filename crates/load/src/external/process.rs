@@ -6,17 +6,21 @@
 use super::pauses::{Safepoints, safepoint};
 use super::{DriverCommand, Role};
 use crate::error::LoadError;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, getpid, getppid, kill_process_group, set_parent_process_death_signal,
-    waitid,
+    Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, getpid, getppid, kill_process, kill_process_group,
+    set_parent_process_death_signal, waitid,
 };
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Read};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -27,6 +31,10 @@ const LINES_KEPT: usize = 12;
 const LINE_MAX: u64 = 4_096;
 /// Most lines that a program may print in a block: beyond it, printing is what is measured (ours).
 pub(super) const LINES_MOST: u64 = 100_000;
+/// The variable in the environment by which all that a program starts is known. It is no secret.
+const MARK: &str = "PLUMB_DRIVER";
+/// Between two looks at whether an output is wanted no more.
+const OUTPUT_LOOK_NS: i64 = 50_000_000;
 /// Longest wait until a program that was stopped has stopped.
 const STOPPED_WITHIN: Duration = Duration::from_secs(2);
 
@@ -38,6 +46,10 @@ pub(crate) struct Program {
     pub(super) socket: UnixStream,
     said: Arc<Mutex<Said>>,
     readers: Vec<JoinHandle<()>>,
+    /// What it printed is read no more once it is over, whoever else still has its output open.
+    over: Arc<AtomicBool>,
+    /// The value of [`MARK`] that it and all that it starts have in their environment.
+    mark: String,
 }
 
 /// What a program printed.
@@ -53,6 +65,8 @@ pub(super) struct Said {
 
 impl Program {
     pub(super) fn start(command: &DriverCommand, role: Role) -> Result<Self, LoadError> {
+        static STARTED: AtomicU64 = AtomicU64::new(0);
+        let mark = format!("{}-{}", std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
         let cannot = |error: std::io::Error| LoadError::DriverStart {
             program: command
                 .words
@@ -67,6 +81,7 @@ impl Program {
         let mut process = Command::new(words.next().map(OsString::as_os_str).unwrap_or_default());
         process
             .args(words)
+            .env(MARK, &mark)
             .process_group(0)
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::piped())
@@ -74,13 +89,20 @@ impl Program {
         end_with_this_thread(&mut process);
         let mut child = process.spawn().map_err(cannot)?;
         let said = Arc::<Mutex<Said>>::default();
-        let outputs: [Option<Box<dyn Read + Send>>; 2] = [
-            child.stdout.take().map(|output| Box::new(output) as _),
-            child.stderr.take().map(|output| Box::new(output) as _),
-        ];
-        let mut program = Program { child, role, socket: ours, said: Arc::clone(&said), readers: Vec::new() };
+        let outputs = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
+        let over = Arc::<AtomicBool>::default();
+        let mut program = Program {
+            child,
+            role,
+            socket: ours,
+            said: Arc::clone(&said),
+            readers: Vec::new(),
+            over: Arc::clone(&over),
+            mark,
+        };
         for output in outputs.into_iter().flatten() {
-            let said = Arc::clone(&said);
+            let (said, over) = (Arc::clone(&said), Arc::clone(&over));
+            let output = Output { output: File::from(output), over };
             let reader = std::thread::Builder::new().name(format!("plumb-said-{}", role.word()));
             program.readers.push(reader.spawn(move || listen(output, &said)).map_err(cannot)?);
         }
@@ -100,11 +122,8 @@ impl Program {
 
     /// How it ended and what it printed last, for an error. It is ended, if it had not.
     pub(super) fn last_words(&mut self) -> String {
-        let status = match self.has_ended() {
-            true => self.child.wait().ok().map(words_of).unwrap_or_default(),
-            false => String::new(),
-        };
-        self.end(Duration::ZERO);
+        let status = self.status().as_ref().map(words_of).unwrap_or_default();
+        self.end();
         let said = self.said(|said| said.lines.iter().cloned().collect::<Vec<_>>().join(" | "));
         match (status.is_empty(), said.is_empty()) {
             (true, true) => "it printed nothing".to_owned(),
@@ -119,17 +138,38 @@ impl Program {
         look(&self.said.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Waits so long for its end, and then ends it; what it has started ends in either case.
-    pub(super) fn end(&mut self, within: Duration) {
-        let until = Instant::now() + within;
-        while Instant::now() < until && !self.has_ended() {
+    /// Waits so long for its end; true if it came.
+    pub(super) fn ends_within(&self, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        while !self.has_ended() {
+            if Instant::now() >= until {
+                return false;
+            }
             std::thread::sleep(Duration::from_millis(2));
         }
+        true
+    }
+
+    /// How it ended by itself, where that is not as a program ends that has done its part.
+    pub(super) fn wrong_end(&self) -> Option<String> {
+        self.status().filter(|status| status.exit_status() != Some(0)).as_ref().map(words_of)
+    }
+
+    /// How it ended, if it has. It is not waited for yet: until then its number and its group's are its own.
+    fn status(&self) -> Option<WaitIdStatus> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        waitid(WaitId::Pid(self.pid()?), options).ok().flatten()
+    }
+
+    /// Ends it and what it has started, wherever that went.
+    pub(super) fn end(&mut self) {
         // Before it is waited for, so that the group's number is still its own.
         if let Some(pid) = self.pid() {
             let _ = kill_process_group(pid, Signal::KILL);
         }
+        kill_marked(&self.mark);
         let _ = self.child.wait();
+        self.over.store(true, Ordering::Relaxed);
         for reader in self.readers.drain(..) {
             let _ = reader.join();
         }
@@ -166,7 +206,7 @@ impl Program {
 impl Drop for Program {
     fn drop(&mut self) {
         if !self.readers.is_empty() {
-            self.end(Duration::ZERO);
+            self.end();
         }
     }
 }
@@ -188,11 +228,52 @@ fn is_stopped(group: u32) -> bool {
     threads.map(|entry| entry.path()).all(|path| stat(path).is_none_or(|(state, _)| "TtZX".contains(&state)))
 }
 
-fn words_of(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
+fn words_of(status: &WaitIdStatus) -> String {
+    match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => format!("it ended with exit code {code}"),
         (None, Some(signal)) => format!("it was ended by signal {signal}"),
         (None, None) => "it ended".to_owned(),
+    }
+}
+
+/// An output of a program, until the program is over: what it has started may keep the other end open for ever.
+struct Output {
+    output: File,
+    over: Arc<AtomicBool>,
+}
+
+impl Read for Output {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            // Before the look, so that what was printed before the end is read.
+            let is_over = self.over.load(Ordering::Relaxed);
+            let mut fds = [PollFd::new(&self.output, PollFlags::IN)];
+            let wait = Timespec { tv_sec: 0, tv_nsec: if is_over { 0 } else { OUTPUT_LOOK_NS } };
+            match poll(&mut fds, Some(&wait)) {
+                Ok(0) if is_over => return Ok(0),
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) => return self.output.read(buffer),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// Ends every process that has this mark in its environment: what a program has started, in whatever session it is.
+fn kill_marked(mark: &str) {
+    let entry = format!("{MARK}={mark}");
+    // One that is started while they are looked for is found the second time.
+    for _ in 0..2 {
+        let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        for process in processes {
+            let number = process.file_name().to_string_lossy().parse().ok().and_then(Pid::from_raw);
+            let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
+            if let Some(pid) = number
+                && environment.split(|byte| *byte == 0).any(|variable| variable == entry.as_bytes())
+            {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
     }
 }
 

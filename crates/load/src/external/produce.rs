@@ -40,6 +40,8 @@ struct Producing<'b, 'a> {
     producer: u16,
     contents: MessageContents,
     place: StampPlace,
+    /// Brokers answer, so that every acknowledgement has an offset.
+    acknowledged: bool,
     pending: HashMap<u64, Pending>,
     next: u64,
     sequences: [u64; 2],
@@ -57,7 +59,7 @@ enum Rest<I: Iterator<Item = Due>> {
 }
 
 /// Produces until the block ends.
-pub(super) fn produce(job: ProducerJob<'_, '_>, link: &mut Link) -> ClientOutcome {
+pub(super) fn produce(job: ProducerJob<'_, '_>, link: &mut Link, acknowledged: bool) -> ClientOutcome {
     let ProducerJob { index, shared, outstanding, probes, contents, course, begun, slips, acks, .. } = job;
     let mut producing = Producing {
         shared,
@@ -65,6 +67,7 @@ pub(super) fn produce(job: ProducerJob<'_, '_>, link: &mut Link) -> ClientOutcom
         producer: u16::try_from(index).unwrap_or(u16::MAX),
         contents,
         place: crate::payload::stamp_place(shared.load),
+        acknowledged,
         pending: HashMap::new(),
         next: 0,
         sequences: [0; 2],
@@ -300,6 +303,11 @@ impl Producing<'_, '_> {
         if acked_ns < called_ns || acked_ns > now {
             return Err(format!(
                 "it reports message {number} as acknowledged at a time that is before its send or has not come yet"
+            ));
+        }
+        if self.acknowledged && offset < 0 {
+            return Err(format!(
+                "it reports message {number} as acknowledged without an offset, which every broker's answer has unless acks is 0"
             ));
         }
         let measured = part == Part::Measured;

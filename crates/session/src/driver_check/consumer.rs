@@ -37,7 +37,7 @@ pub(super) fn owed_of(evidence: &ConsumerEvidence, arrived: &[ArrivedRecord]) ->
             of_a_stop(evidence.stopped, times),
         ]);
     }
-    all.push(owed("end", "It ends when it is told to.", ended(evidence.ended)));
+    all.push(owed("end", "It ends when it is told to, with exit code 0.", ended(&evidence.ended)));
     all
 }
 

@@ -68,13 +68,19 @@ pub(super) fn owed_of(evidence: &ProducerEvidence, arrived: &[ArrivedRecord]) ->
             of_a_stop(evidence.stopped, times),
         ]);
     }
-    all.push(owed("failure", "A record that the broker refuses is reported as failed.", failure(refused)));
-    all.push(owed("end", "It ends when it is told to.", ended(evidence.ended)));
+    let mut wrong = failure(refused);
+    wrong.extend(sent.iter().filter_map(failed_though_stored));
+    all.push(owed(
+        "failure",
+        "A record that the broker refuses is reported as failed, and no other is.",
+        wrong,
+    ));
+    all.push(owed("end", "It ends when it is told to, with exit code 0.", ended(&evidence.ended)));
     all
 }
 
-pub(super) fn ended(ended: bool) -> Vec<String> {
-    (!ended).then(|| "it was still there 3 s after".to_owned()).into_iter().collect()
+pub(super) fn ended(ended: &Result<(), String>) -> Vec<String> {
+    ended.clone().err().into_iter().collect()
 }
 
 fn outcomes<'e>(evidence: &'e ProducerEvidence, arrived: &'e [ArrivedRecord]) -> Vec<Outcome<'e>> {
@@ -219,6 +225,12 @@ fn place(outcome: &Outcome<'_>) -> Option<String> {
             told.1
         )
     })
+}
+
+/// The broker stored it and said so.
+fn failed_though_stored(outcome: &Outcome<'_>) -> Option<String> {
+    (outcome.failures > 0 && !outcome.arrived.is_empty())
+        .then(|| format!("record {} was stored, and is reported as failed", outcome.number()))
 }
 
 fn failure(refused: &Outcome<'_>) -> Vec<String> {

@@ -109,7 +109,7 @@ fn plan(arguments: &TrialRunArgs) -> Result<Plan> {
         plain::quicken(&mut scenario, &mut sources, "--quick");
     }
     plain::use_brokers(&arguments.cluster, &mut scenario, &mut sources)?;
-    use_driver(&arguments.driver, &mut scenario, &mut sources);
+    use_driver(&arguments.driver, &mut scenario, &mut sources)?;
     use_workers(&arguments.workers, &mut scenario, &mut sources);
     if let Some(seed) = arguments.seed {
         scenario.seed = Some(seed);
