@@ -1,8 +1,10 @@
 //! What a broker does not take is learnt: it is said in whose words, and not tried again.
 
 use super::{assert_replays, document, json, search, sink};
+use plumb_lab::sink::{ApiKey, Apis, Delay};
 use plumb_model::settings_search::SearchBlock;
 use serde_json::Value;
+use std::time::Duration;
 
 /// A topic that takes no batches beyond 20,000 B; the presets of larger batches make such.
 const SMALL: &str = "\
@@ -39,6 +41,8 @@ fn refused<'r>(report: &'r Value, setting: &str) -> &'r Value {
 #[test]
 fn batches_that_the_topic_does_not_take_are_refused_in_the_brokers_words_and_none_larger_are_tried() {
     let sink = sink();
+    // So slow a broker that no preset's linger is ruled out beforehand.
+    sink.control().delay_answers(Apis::one(ApiKey::Produce), Delay::Constant(Duration::from_millis(60)));
     let ended = search(&sink, SMALL).args(["--trial-only"]).run();
     assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
     let report = json(&ended.path("found/search.json"));

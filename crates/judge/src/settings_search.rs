@@ -23,8 +23,8 @@ use plumb_model::start_setting::{self, StartChange};
 use std::cmp::Ordering;
 
 pub use refusal::{About, refusal, refuses_messages};
-pub use report::{ALL, AS_IS, FEWER, PROPOSED, Runs, promise, report, started_with, without};
-pub use taking_back::{Part, Taken, TakingBack, taking_back};
+pub use report::{ALL, AS_IS, FEWER, PROPOSED, Runs, SHOWN, promise, report, started_with, without};
+pub use taking_back::{Part, Taken, TakingBack, shown_to_matter, taking_back};
 
 /// The next action of a search.
 #[derive(Debug, Clone, PartialEq)]

@@ -144,7 +144,8 @@ fn refused(report: &SearchReport) -> Option<Section> {
         Column::number("blocks"),
         Column::text(""),
     ];
-    let meaning = "not tried again, in no company; beyond: what is farther from your own value";
+    let meaning =
+        "not tried again, nor together with other changes; beyond: what lies farther from your value";
     (!rows.is_empty()).then(|| Section::table("Refused", meaning, columns, rows))
 }
 

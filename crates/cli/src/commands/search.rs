@@ -15,7 +15,7 @@ use crate::progress::Estimate;
 use crate::result_dir::{self, ResultKind, Shown};
 use crate::{printer, progress, stop, whole_file};
 use anyhow::{Context, Result};
-use plumb_judge::settings_search::{Runs, Taken, TakingBack, report, restarts, taking_back};
+use plumb_judge::settings_search::{Runs, Taken, TakingBack, report, restarts, shown_to_matter, taking_back};
 use plumb_model::best::BestEnding;
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::fault::HasFault;
@@ -63,6 +63,9 @@ pub(super) fn search(arguments: &SearchArgs) -> Result<End> {
         return Err(UsageError::new(message, hint).into());
     }
     plumb_session::check(&plan)?;
+    if let Some(restart) = restart_plan(&request, &plan)? {
+        plumb_session::check(&restart)?;
+    }
     // What keeps a trial from running here is better known before the search than after it.
     if !request.trial_only && !request.climbs()? {
         plumb_tune::journal::check(&Places::here(), &Host::default())?;
@@ -79,11 +82,22 @@ pub(super) fn search(arguments: &SearchArgs) -> Result<End> {
     done
 }
 
+/// The last trial, as far as the scenario asks for it; none where it does not.
+fn restart_plan(request: &Request, plan: &Plan) -> Result<Option<Plan>> {
+    match &plan.settings_search {
+        Some(search) if !search.restart.is_empty() => {
+            proof::restart_plan(request, &Properties::new(), &search.restart).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
 /// The trials that would follow on a winner with as many changes as the largest preset has.
 struct Trials {
     changes: usize,
     parts: Plan,
     proof: Plan,
+    restart: Option<Plan>,
 }
 
 impl Trials {
@@ -97,9 +111,20 @@ impl Trials {
         let largest = presets.max_by_key(Properties::len).filter(|settings| !settings.is_empty());
         let some =
             largest.unwrap_or_else(|| search.dimensions.iter().find_map(another).into_iter().collect());
-        let proof =
-            Proof { request, winner: &some, smallest: some.clone(), unpruned: None, rate_per_s: None };
-        Ok(Trials { changes: some.len(), parts: proof.parts_plan(&some, 1)?, proof: proof.plan()? })
+        let proof = Proof {
+            request,
+            winner: &some,
+            smallest: some.clone(),
+            shown: some.clone(),
+            unpruned: None,
+            rate_per_s: None,
+        };
+        Ok(Trials {
+            changes: some.len(),
+            parts: proof.parts_plan(&some, 1)?,
+            proof: proof.plan()?,
+            restart: restart_plan(request, plan)?,
+        })
     }
 }
 
@@ -138,9 +163,12 @@ fn time_of(request: &Request, plan: &Plan) -> Result<String> {
     }
     let trials = Trials::of(request, plan)?;
     let [parts, proven] = [&trials.parts, &trials.proof].map(Estimate::of);
+    let restart = trials.restart.as_ref().map(Estimate::of);
+    let restart = restart.map(|estimate| format!(", other starts of the brokers {estimate}"));
     Ok(format!(
-        "The search would take {estimate} or up to twice that, the parts of {} {parts}, the proof {proven}.",
-        counted(trials.changes, "change")
+        "The search would take {estimate} or up to twice that, the parts of {} {parts} or up to twice that, the proof {proven}{}.",
+        counted(trials.changes, "change"),
+        restart.unwrap_or_default()
     ))
 }
 
@@ -231,6 +259,7 @@ impl Whole<'_> {
             request: self.request,
             winner: &winner,
             smallest: winner.clone(),
+            shown: winner.clone(),
             unpruned: unpruned.as_ref(),
             rate_per_s: rate_per_s.filter(|_| self.request.climbs().unwrap_or(false)),
         };
@@ -244,6 +273,7 @@ impl Whole<'_> {
             return self.write(Runs { before_proof: &before, ..only });
         };
         let with_before = Runs { before_proof: &before, ..only };
+        proof.shown = shown_to_matter(&smallest, &before.iter().map(Taken::of).collect::<Vec<_>>());
         proof.smallest = smallest;
         if proof.rate_per_s.is_some() {
             let rates = self.run("highest-rates", || proof.rates_plan())?;

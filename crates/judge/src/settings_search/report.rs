@@ -1,6 +1,6 @@
 //! The answer of a search, from the documents of its runs.
 
-use super::taking_back::{Taken, TakingBack, part_verdict, taking_back};
+use super::taking_back::{Taken, TakingBack, part_verdict, shown_to_matter, taking_back};
 use super::{Course, front, restarts};
 use crate::durability;
 use crate::trial::metric::shown;
@@ -28,6 +28,9 @@ pub const AS_IS: &str = "as it is";
 pub const PROPOSED: &str = "proposed";
 /// The name of the arm with all changes that were found, where fewer are proposed.
 pub const ALL: &str = "all changes";
+
+/// The name of the arm with those of the proposed changes that are shown to matter, where those are fewer.
+pub const SHOWN: &str = "shown changes";
 
 /// The name of the arm with fewer of the changes than all, before the proof.
 pub const FEWER: &str = "fewer changes";
@@ -78,7 +81,12 @@ pub fn report(runs: Runs<'_>) -> Option<SearchReport> {
     let winner = result.winner.clone().unwrap_or_default();
     let smallest = smallest(&winner, runs.before_proof);
     let arm = proposed_arm(runs.proof);
-    let settings = if arm == ALL { &winner } else { &smallest };
+    let fewest = shown_to_matter(&smallest, &runs.before_proof.iter().map(Taken::of).collect::<Vec<_>>());
+    let settings = match arm {
+        ALL => &winner,
+        SHOWN => &fewest,
+        _ => &smallest,
+    };
     let proof = runs.proof.and_then(|document| proof(document, arm, search.goal));
     let outcome = outcome(runs, result, proof.as_ref());
     let changes = || proposed(search, settings, &winner, runs.before_proof);
@@ -204,14 +212,17 @@ fn proposed(
     settings.iter().map(change).collect()
 }
 
-/// The arm that is proposed: the one with the fewest changes, unless it is not proven and the one with all of them is.
+/// The arm that is proposed: of those that are proven the one with the fewest changes of which none with more is shown to be better.
 fn proposed_arm(proof: Option<&RunDocument>) -> &'static str {
     let Some(trial) = proof.and_then(|document| document.trial.as_ref()) else { return PROPOSED };
     let is = |arm, against, wanted| verdict(trial, arm, against).is_some_and(|found| found.verdict == wanted);
-    let smallest_is_enough = is(PROPOSED, AS_IS, Verdict::Better)
-        && !is(PROPOSED, ALL, Verdict::Worse)
-        && !is(ALL, PROPOSED, Verdict::Better);
-    if !smallest_is_enough && is(ALL, AS_IS, Verdict::Better) { ALL } else { PROPOSED }
+    let is_less = |arm, than| is(arm, than, Verdict::Worse) || is(than, arm, Verdict::Better);
+    let by_size = [SHOWN, PROPOSED, ALL];
+    let is_enough = |(at, arm): (usize, &&'static str)| {
+        is(arm, AS_IS, Verdict::Better) && !by_size[at + 1..].iter().any(|more| is_less(arm, more))
+    };
+    let found = (0..by_size.len()).map(|at| (at, &by_size[at])).find(|candidate| is_enough(*candidate));
+    found.map_or(PROPOSED, |(_, arm)| *arm)
 }
 
 fn proof(document: &RunDocument, arm: &str, goal: Option<Goal>) -> Option<SearchProof> {
@@ -374,7 +385,10 @@ fn restarted(runs: Runs<'_>, search: &SettingsSearch, result: &SettingsSearchRes
     let of = |change: StartChange| {
         let trial = document.trial.as_ref()?;
         let arm = started_with(&change);
-        let against = trial.metrics.iter().find(|metric| metric.arm == arm)?.against.clone();
+        let is_reference = |metric: &&MetricResult| {
+            metric.arm == arm && [PROPOSED, AS_IS].contains(&metric.against.as_str())
+        };
+        let against = trial.metrics.iter().find(is_reference)?.against.clone();
         let (figure, found) = (primary(trial, &arm, &against)?, verdict(trial, &arm, &against)?);
         let is_equal = trial.unequal_guarantees.is_empty();
         let mut reasons: Vec<String> = found.vetoes.iter().chain(&found.reason).cloned().collect();

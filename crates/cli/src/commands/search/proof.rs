@@ -3,7 +3,7 @@
 use super::request::{Request, host_of};
 use crate::yaml::{Key, Value};
 use anyhow::Result;
-use plumb_judge::settings_search::{ALL, AS_IS, FEWER, PROPOSED, started_with, without};
+use plumb_judge::settings_search::{ALL, AS_IS, FEWER, PROPOSED, SHOWN, started_with, without};
 use plumb_judge::trial::{Unit, comparisons, deciding_level};
 use plumb_model::plan::{ClusterPlan, Plan, Properties};
 use plumb_model::property::usual_name;
@@ -34,6 +34,8 @@ pub(super) struct Proof<'a> {
     pub(super) winner: &'a Properties,
     /// Those that are left when what is not shown to matter is taken back.
     pub(super) smallest: Properties,
+    /// Those of them that are shown to matter.
+    pub(super) shown: Properties,
     /// The changes before those that seemed idle were taken back, where that is more.
     pub(super) unpruned: Option<&'a Properties>,
     /// The rate at which it was found, where that is not the scenario's.
@@ -83,6 +85,9 @@ impl Proof<'_> {
             false => Some(self.winner),
         };
         arms.extend(all.map(|all| (ALL, all.clone())));
+        if self.shown != self.smallest {
+            arms.push((SHOWN, self.shown.clone()));
+        }
         let pairs = Pairs { number: self.request.pairs, restarts: true };
         self.trial(&named(arms), pairs, self.rate_per_s)
     }
@@ -261,7 +266,7 @@ fn trial(request: &Request, arms: &[Arm<'_>], pairs: Pairs, rate: Option<f64>) -
     scenario.load.duration = Some(OneOrMany::One(space.block));
     let is_lab = matches!(search.cluster, ClusterPlan::Lab { .. });
     let words = scenario.trial.get_or_insert_default();
-    if arms.iter().any(|arm| arm.name == ALL) && arms[0].name == AS_IS {
+    if arms.iter().any(|arm| [ALL, SHOWN].contains(&arm.name)) && arms[0].name == AS_IS {
         words.against = Some(Against::EachOther);
     }
     words.primary.get_or_insert_with(|| space.metric.clone());

@@ -2,7 +2,7 @@
 
 use super::surface::{Kind, Machine, Surface};
 use super::*;
-use crate::settings_search::{Part, Taken, TakingBack, taking_back};
+use crate::settings_search::{Part, Taken, TakingBack, shown_to_matter, taking_back};
 use plumb_model::plan::Properties;
 use plumb_model::search_report::PartVerdict;
 use plumb_stats::multiple::holm;
@@ -69,22 +69,30 @@ impl Trials<'_> {
         Taken::Race(compared(&logs, &[(1, 0)]).pop())
     }
 
-    /// What is proposed after the proof: the fewest, all that were found, or nothing.
-    fn proof(&mut self, smallest: &Properties, winner: &Properties) -> Option<Properties> {
-        let mut arms = vec![self.surface.default.clone(), self.point(smallest)];
-        let mut of = vec![(1, 0)];
-        if smallest != winner {
-            arms.push(self.point(winner));
-            of = vec![(1, 0), (2, 0), (1, 2)];
+    /// What is proposed after the proof: of what is proven the fewest, unless more are shown to be better; or nothing.
+    fn proof(&mut self, by_size: &[&Properties]) -> Option<Properties> {
+        let mut sets: Vec<&Properties> = Vec::new();
+        for set in by_size {
+            if !sets.contains(set) {
+                sets.push(set);
+            }
         }
+        let arms: Vec<Point> = std::iter::once(self.surface.default.clone())
+            .chain(sets.iter().map(|set| self.point(set)))
+            .collect();
+        let of: Vec<(usize, usize)> =
+            (1..arms.len()).flat_map(|arm| (0..arm).map(move |against| (arm, against))).collect();
         let logs = self.run(&arms, PROOF_PAIRS);
         let found = compared(&logs, &of);
-        let is_better = |at: usize| found.get(at).is_some_and(|part| part.verdict == PartVerdict::Harmful);
-        let is_enough = is_better(0) && found.get(2).is_none_or(|part| part.verdict != PartVerdict::Matters);
-        match (is_enough, is_better(1)) {
-            (false, true) => Some(winner.clone()),
-            _ => is_better(0).then(|| smallest.clone()),
-        }
+        let is = |arm: usize, against: usize, wanted: PartVerdict| {
+            of.iter().zip(&found).any(|(of, part)| *of == (arm, against) && part.verdict == wanted)
+        };
+        // "Harmful" to leave out is better to have.
+        let is_enough = |arm: &usize| {
+            is(*arm, 0, PartVerdict::Harmful)
+                && !(*arm + 1..arms.len()).any(|more| is(more, *arm, PartVerdict::Harmful))
+        };
+        (1..arms.len()).find(is_enough).map(|arm| sets[arm - 1].clone())
     }
 }
 
@@ -111,31 +119,46 @@ fn compared(logs: &[Vec<f64>], of: &[(usize, usize)]) -> Vec<Part> {
 }
 
 /// As it was: what matters by the parts alone, and everything where nothing does.
-fn once(trials: &mut Trials, winner: &Properties) -> Properties {
+fn once(trials: &mut Trials, winner: &Properties) -> (Properties, Vec<Taken>) {
     if winner.len() < 2 {
-        return winner.clone();
+        return (winner.clone(), Vec::new());
     }
-    let Taken::Parts(parts) = trials.parts(winner) else { panic!() };
+    let taken = trials.parts(winner);
+    let Taken::Parts(parts) = &taken else { panic!() };
     let mut kept = winner.clone();
     kept.retain(|setting, _| parts[setting].verdict == PartVerdict::Matters);
-    if kept.is_empty() { winner.clone() } else { kept }
+    (if kept.is_empty() { winner.clone() } else { kept }, vec![taken])
 }
 
-fn taken_back(trials: &mut Trials, winner: &Properties) -> Properties {
+fn taken_back(trials: &mut Trials, winner: &Properties) -> (Properties, Vec<Taken>) {
     let mut taken = Vec::new();
     loop {
         taken.push(match taking_back(winner, &taken) {
-            TakingBack::Prove(changes) => return changes,
+            TakingBack::Prove(changes) => return (changes, taken),
             TakingBack::Parts(all) => trials.parts(&all),
             TakingBack::Race { all, fewer } => trials.race(&all, &fewer),
         });
     }
 }
 
+/// What is to be proven of a winner, and the trials before.
+type Reduce = fn(&mut Trials, &Properties) -> (Properties, Vec<Taken>);
+
+/// True if a change is shown to matter, or is the only one: as the answer says it.
+fn is_shown(setting: &String, proposed: &Properties, winner: &Properties, taken: &[Taken]) -> bool {
+    let mut parts = taken.iter().filter_map(|taken| match taken {
+        Taken::Parts(parts) => parts.get(setting),
+        Taken::Race(_) => None,
+    });
+    let part = if proposed == winner { parts.next() } else { parts.next_back() };
+    proposed.len() == 1 || part.is_some_and(|part| part.verdict == PartVerdict::Matters)
+}
+
 /// What one search handed over.
 struct HandedOver {
     changes: usize,
     idle: usize,
+    not_shown: usize,
     /// True objective over the best that there is, as a logarithm.
     loss: f64,
     blocks: usize,
@@ -143,16 +166,12 @@ struct HandedOver {
     is_all: bool,
 }
 
-fn handed_over(
-    surface: &Surface,
-    seed: u64,
-    winner: &Properties,
-    reduce: fn(&mut Trials, &Properties) -> Properties,
-) -> Option<HandedOver> {
+fn handed_over(surface: &Surface, seed: u64, winner: &Properties, reduce: Reduce) -> Option<HandedOver> {
     let machine = Machine::new(surface, seed ^ 0x9e37);
     let mut trials = Trials { surface, machine, random: Random::for_part(seed, 94), blocks: 0 };
-    let smallest = reduce(&mut trials, winner);
-    let proposed = trials.proof(&smallest, winner)?;
+    let (smallest, taken) = reduce(&mut trials, winner);
+    let fewest = if taken.len() > 1 { shown_to_matter(&smallest, &taken) } else { smallest.clone() };
+    let proposed = trials.proof(&[&fewest, &smallest, winner])?;
     let level = |changes: &Properties| surface.truth(&trials.point(changes)).ln_objective;
     let without = |setting: &String| {
         let mut others = proposed.clone();
@@ -163,6 +182,7 @@ fn handed_over(
     Some(HandedOver {
         changes: proposed.len(),
         idle: proposed.keys().filter(|setting| without(setting) - own < IDLE).count(),
+        not_shown: proposed.keys().filter(|one| !is_shown(one, &proposed, winner, &taken)).count(),
         loss: own - surface.optimum(),
         is_all: proposed == *winner && smallest != *winner,
         blocks: trials.blocks,
@@ -180,7 +200,7 @@ fn fewer_of_the_changes_that_are_handed_over_do_nothing() {
             let winner = search(&surface, &mut machine, 40, seed).found.winner?;
             let changed = (0..winner.0.len()).filter(|at| winner.0[*at] != surface.default.0[*at]);
             let winner: Properties = changed.map(|at| (at.to_string(), winner.0[at].to_string())).collect();
-            Some([once, taken_back].map(|reduce| handed_over(&surface, seed, &winner, reduce)))
+            Some([once as Reduce, taken_back].map(|reduce| handed_over(&surface, seed, &winner, reduce)))
         });
         let found: Vec<_> = both.into_iter().flatten().collect();
         let mut shares = Vec::new();
@@ -192,12 +212,13 @@ fn fewer_of_the_changes_that_are_handed_over_do_nothing() {
             let at = |share: f64| losses[((losses.len() - 1) as f64 * share).round() as usize].exp();
             shares.push(sum(|one| one.idle) / sum(|one| one.changes));
             println!(
-                "{kind:?} {name}: {} of {} proven, {:.1} changes each, {:.3} of them without effect, {:.2} / {:.2} of the best, \
+                "{kind:?} {name}: {} of {} proven, {:.1} changes each, {:.3} of them without effect, {:.3} not shown, {:.2} / {:.2} of the best, \
                  {:.0} blocks, {} of all as fewer were not proven",
                 all.len(),
                 found.len(),
                 sum(|one| one.changes) / all.len() as f64,
                 shares.last().unwrap(),
+                sum(|one| one.not_shown) / sum(|one| one.changes),
                 at(0.5),
                 at(0.9),
                 sum(|one| one.blocks) / all.len() as f64,

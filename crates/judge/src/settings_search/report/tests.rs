@@ -215,6 +215,28 @@ fn where_the_fewest_changes_are_not_enough_all_of_them_are_proposed_with_their_o
 }
 
 #[test]
+fn of_what_is_proven_the_fewest_changes_are_proposed_unless_more_are_shown_to_do_better() {
+    let search = search(BestEnding::Better);
+    let neither = trial(&[
+        compared(&without(LINGER), ALL, 1.01, 1.5, Verdict::Undecided),
+        compared(&without(FETCH), ALL, 0.9, 1.1, Verdict::Undecided),
+    ]);
+    // Nothing less held against both of them before the proof.
+    let before = [neither, race(Verdict::Worse)];
+    let proposed = |more: Verdict| {
+        let proof = trial(&[
+            compared(PROPOSED, AS_IS, 0.08, 0.125, Verdict::Better),
+            compared(SHOWN, AS_IS, 0.1, 0.2, Verdict::Better),
+            compared(SHOWN, PROPOSED, 1.0, 1.4, more),
+        ]);
+        let answer = answer(&search, Some(&proof), &before);
+        (answer.proof.unwrap().interval_high, names(&answer.proposed).len())
+    };
+    assert_eq!(proposed(Verdict::Undecided), (Some(0.2), 1));
+    assert_eq!(proposed(Verdict::Worse), (Some(0.125), 2));
+}
+
+#[test]
 fn what_is_not_proven_is_a_candidate_and_nothing_is_proposed() {
     let search = search(BestEnding::Better);
     let better = || trial(&[compared(PROPOSED, AS_IS, 0.08, 0.125, Verdict::Better)]);
