@@ -10,7 +10,7 @@ use std::time::Duration;
 const SMALL: &str = "\
 load: {rate: 2000, size: 1000B, warm_up: 100ms}
 topic: {configs: {max.message.bytes: 20000}}
-search: {budget: 14, block: 300ms, settings: [producer.linger.ms, producer.batch.size]}
+search: {budget: 20, block: 300ms, settings: [producer.linger.ms, producer.batch.size]}
 setups:
 - producer: {linger.ms: 30, batch.size: 16384}
 ";
