@@ -57,8 +57,12 @@ pub fn refused(tries: &[Tried], plan: &BestPlan) -> Vec<Refused> {
             add(&mut found, alone(refusal, *at), RefusalGrounds::Repeated, refusal.at, plan);
         }
         if repeated.is_empty() {
-            let value =
-                |at: &usize| RefusedValue { dimension: *at, level: level(refusal, *at), held_off: None };
+            // Together, too, what lies farther on is refused.
+            let value = |at: &usize| {
+                let level = level(refusal, *at);
+                let is_ordered = matches!(plan.dimensions[*at], Dimension::Ordered { .. });
+                RefusedValue { dimension: *at, level, held_off: is_ordered.then_some(level) }
+            };
             let values = refusal.suspects.iter().map(value).collect();
             add(&mut found, values, RefusalGrounds::Together, refusal.at, plan);
         }
@@ -294,7 +298,8 @@ mod tests {
     #[test]
     fn of_several_that_nobody_names_only_all_together_are_refused() {
         let tries = [refusal([7, 8, 4, 4], &[])];
-        assert!(is_refused(&tries, [7, 8, 4, 4]) && is_refused(&tries, [7, 8, 1, 1]));
+        assert!(is_refused(&tries, [7, 8, 4, 4]) && is_refused(&tries, [8, 8, 1, 1]));
+        assert!(!is_refused(&tries, [6, 8, 4, 4]));
         assert!(!is_refused(&tries, [7, 4, 4, 4]) && !is_refused(&tries, [4, 8, 4, 4]));
     }
 
