@@ -48,3 +48,44 @@ fn a_path_that_is_as_good_as_it_gets_is_left_as_it_is() {
     );
     assert_ne!(report["outcome"], "better");
 }
+
+/// A path with nothing to try on one topic setting in so few blocks, and brokers that have a queue for one request. Its latency is its linger, so
+/// that a noisy machine hardly shows.
+const RESTARTED: &str = "\
+cluster: {lab: {broker_properties: {queued.max.requests: 1}}}
+load: {rate: 300, size: 100B, warm_up: 500ms}
+settle: 1s
+search: {budget: 14, block: 2s, settings: [topic.index.interval.bytes], restart: {queued.max.requests: 500}}
+setups:
+- producer: {linger.ms: 100}
+";
+
+#[test]
+#[ignore = "takes minutes: `make trials`"]
+fn what_needs_a_restart_is_tried_in_the_last_trial_alone_on_brokers_that_have_it() {
+    let ended = search(RESTARTED).args(["--pairs", "8"]).within(std::time::Duration::from_secs(1_200)).run();
+    let report = json(&ended.path("found/search.json"));
+    assert!([Some(0), Some(1)].contains(&ended.code()), "{} {}", ended.stdout, ended.stderr);
+    let start = &report["restart"][0];
+    assert_eq!(
+        (&start["setting"], &start["from"]),
+        (&"queued.max.requests".into(), &"1".into()),
+        "{report:#}"
+    );
+    assert_eq!((&start["to"], &start["against"]), (&"500".into(), &"as it is".into()), "{report:#}");
+    assert!(start["estimate_ratio"].is_number(), "{report:#}");
+    assert!(ended.stdout.contains("With a restart of the brokers"), "{}", ended.stdout);
+    // No block of the search had it, and each of its arm in the last trial had.
+    let brokers = |run: &str| {
+        let document = super::document(&ended.path(run));
+        let of = |step: &plumb_model::document::StepResult| {
+            (step.name.clone(), step.effective.broker.get("queued.max.requests").cloned())
+        };
+        document.steps.iter().map(of).collect::<Vec<_>>()
+    };
+    let restarted = brokers("found/restart");
+    for (name, value) in &restarted {
+        let wanted = if name.starts_with("started with") { "500" } else { "1" };
+        assert_eq!(value.as_deref(), Some(wanted), "{name}: {restarted:?}");
+    }
+}

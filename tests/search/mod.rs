@@ -2,6 +2,7 @@
 
 mod endings;
 mod kafka;
+mod refused;
 
 use crate::program::Program;
 use plumb_judge::settings_search::{Course, Next};

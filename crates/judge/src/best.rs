@@ -3,7 +3,8 @@
 //! Pure and seeded: no clock, no path; the same blocks give the same next one, so that resuming is replaying. A search measures
 //! how far equal blocks differ (`noise`), runs settings that are known to suit some loads (`presets`), lets a model of all blocks
 //! say what may be better (`explore`, `model`), runs the best of all that in rounds with the settings that there are (`race`),
-//! and takes back the changes that do nothing (`prune`). [`importance`] says how much each setting matters.
+//! and takes back the changes that do nothing (`prune`). What is refused is not tried again, and neither is what shares with it what
+//! it was refused for (`refused`). [`importance`] says how much each setting matters.
 //!
 //! The model finds, it does not crown: where the settings that there are cannot be improved, what a model thinks best is some
 //! 20 % worse than they are. And what wins the race is still a candidate: the luckiest of many looks better than it is. What
@@ -20,14 +21,17 @@ mod noise;
 mod presets;
 mod prune;
 mod race;
+mod refused;
 #[cfg(test)]
 mod simulated;
 
 pub use importance::importance;
 pub use law::Part;
+pub use refused::{Refused, RefusedValue, refused};
 
 use plumb_model::best::{BestEnding, BestPurpose};
 use plumb_stats::random::Random;
+use refused::Allowed;
 
 /// Levels of an ordered dimension, at most.
 pub const PLACES_MOST: usize = 17;
@@ -141,7 +145,7 @@ pub trait Physics {
 }
 
 /// The result of a block.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// It was measured.
     Measured {
@@ -157,18 +161,28 @@ pub enum Outcome {
         /// The goal's metric over its limit is at least this.
         goal_ratio: Option<f64>,
     },
-    /// Broker or client refused the settings, or the block is invalid.
+    /// Broker or client refused the settings.
+    Refused {
+        /// What that can be about, by the places of the dimensions; none where nothing is said: any of the changes.
+        suspects: Vec<usize>,
+    },
+    /// The block is invalid.
     Failed,
 }
 
 impl Outcome {
+    /// True if there are figures.
+    fn ran(&self) -> bool {
+        matches!(self, Outcome::Measured { .. } | Outcome::AtLeast { .. })
+    }
+
     /// Logarithm of the objective, or of its bound.
     fn ln_objective(&self) -> Option<f64> {
         match *self {
             Outcome::Measured { objective, .. } | Outcome::AtLeast { objective, .. } => {
                 Some(objective.max(f64::MIN_POSITIVE).ln())
             }
-            Outcome::Failed => None,
+            Outcome::Refused { .. } | Outcome::Failed => None,
         }
     }
 
@@ -178,7 +192,7 @@ impl Outcome {
             Outcome::Measured { goal_ratio, .. } | Outcome::AtLeast { goal_ratio, .. } => {
                 goal_ratio.map(|ratio| ratio.max(f64::MIN_POSITIVE).ln())
             }
-            Outcome::Failed => None,
+            Outcome::Refused { .. } | Outcome::Failed => None,
         }
     }
 }
@@ -267,16 +281,16 @@ impl<'a> State<'a> {
         self.tries.iter().filter(move |tried| tried.point == *point)
     }
 
-    /// True for settings that a broker, a client or a check of a block refused. The settings that there are go on being tried: a
-    /// block of theirs may be invalid for a reason of its own.
+    /// True for settings that gave no figures. The settings that there are go on being tried: a block of theirs may be invalid for
+    /// a reason of its own.
     fn has_failed(&self, point: &Point) -> bool {
         *point != self.plan.default
-            && self.tries.iter().any(|tried| tried.outcome == Outcome::Failed && tried.point == *point)
+            && self.tries.iter().any(|tried| !tried.outcome.ran() && tried.point == *point)
     }
 
-    /// True if the settings may be tried, as far as is known.
-    fn may_try(&self, point: &Point) -> bool {
-        !self.has_failed(point) && self.physics.is_possible(point)
+    /// What may be tried, as far as is known.
+    fn allowed(&self) -> Allowed<'a> {
+        Allowed::of(self)
     }
 
     /// Logarithms of the objective in all blocks of these settings.
@@ -291,7 +305,7 @@ impl<'a> State<'a> {
 
     /// True if a block of the settings that there are was measured: without, there is nothing to explore and race against.
     fn has_reference(&self) -> bool {
-        self.blocks_of(&self.plan.default).any(|tried| tried.outcome != Outcome::Failed)
+        self.blocks_of(&self.plan.default).any(|tried| tried.outcome.ran())
     }
 
     /// True if the settings that there are break the goal, as far as is known.

@@ -4,7 +4,9 @@
 //! what the first block told.
 
 mod physics;
+mod refusal;
 mod report;
+mod taking_back;
 
 use crate::best::{self, BestPlan, Dimension, Outcome, Point, Tried};
 use crate::trial::metric_value;
@@ -13,12 +15,16 @@ use plumb_model::best::{BestEnding, BestPurpose, Importance};
 use plumb_model::document::BlockResult;
 use plumb_model::finding::Finding;
 use plumb_model::plan::{Plan, Properties, StepPlan};
+use plumb_model::property::same_value;
 use plumb_model::settings_search::{
     PathFacts, Preset, SearchBlock, SearchDimension, SettingsSearch, SettingsSearchResult,
 };
+use plumb_model::start_setting::{self, StartChange};
 use std::cmp::Ordering;
 
-pub use report::{ALL, AS_IS, PROPOSED, Runs, promise, report, smallest, without};
+pub use refusal::{About, refusal, refuses_messages};
+pub use report::{ALL, AS_IS, FEWER, PROPOSED, Runs, SHOWN, promise, report, started_with, without};
+pub use taking_back::{Part, Taken, TakingBack, shown_to_matter, taking_back};
 
 /// The next action of a search.
 #[derive(Debug, Clone, PartialEq)]
@@ -136,9 +142,23 @@ impl<'a> Course<'a> {
         let tried = |block: &SearchBlock| Tried {
             point: Point(self.search.point(&block.settings)),
             purpose: block.purpose,
-            outcome: outcome(block),
+            outcome: self.outcome(block),
         };
         self.result.blocks.iter().map(tried).collect()
+    }
+
+    fn outcome(&self, block: &SearchBlock) -> Outcome {
+        if let Some(refusal) = &block.refused {
+            let place = |setting: &String| {
+                self.search.dimensions.iter().position(|dimension| dimension.setting == *setting)
+            };
+            return Outcome::Refused { suspects: refusal.suspects.iter().filter_map(place).collect() };
+        }
+        match (block.objective.filter(|_| block.failed.is_none()), block.aborted) {
+            (None, _) => Outcome::Failed,
+            (Some(objective), true) => Outcome::AtLeast { objective, goal_ratio: block.goal_ratio },
+            (Some(objective), false) => Outcome::Measured { objective, goal_ratio: block.goal_ratio },
+        }
     }
 
     fn physics(&self) -> PathPhysics<'a> {
@@ -150,14 +170,6 @@ fn dimension(dimension: &SearchDimension) -> Dimension {
     match dimension.is_ordered {
         true => Dimension::Ordered { places: dimension.values.len() },
         false => Dimension::Choice { values: dimension.values.len() },
-    }
-}
-
-fn outcome(block: &SearchBlock) -> Outcome {
-    match (block.objective.filter(|_| block.failed.is_none()), block.aborted) {
-        (None, _) => Outcome::Failed,
-        (Some(objective), true) => Outcome::AtLeast { objective, goal_ratio: block.goal_ratio },
-        (Some(objective), false) => Outcome::Measured { objective, goal_ratio: block.goal_ratio },
     }
 }
 
@@ -186,6 +198,46 @@ pub fn advised(search: &SettingsSearch, findings: &[Finding]) -> Vec<Preset> {
         }
     }
     presets
+}
+
+/// What the findings of a block advise to start brokers with, where they are a lab's.
+pub fn advised_restart(plan: &Plan, findings: &[Finding]) -> Vec<StartChange> {
+    let mut changes: Vec<StartChange> = Vec::new();
+    for finding in findings {
+        let row = crate::row(&finding.id);
+        let Some(setting) = row.and_then(|row| row.flip.as_ref()?.setting.as_ref()) else { continue };
+        let name = setting.path.strip_prefix(BROKER_PROPERTIES).and_then(start_setting::find);
+        let Some((name, from)) = name.and_then(|name| Some((name, name.of_lab(&plan.cluster)?))) else {
+            continue;
+        };
+        if !same_value(&from, setting.value) && !changes.iter().any(|known| known.setting == name.name) {
+            changes.push(StartChange {
+                setting: name.name.to_owned(),
+                from,
+                to: setting.value.to_owned(),
+                advised_by: Some(finding.id.clone()),
+            });
+        }
+    }
+    changes
+}
+
+/// How the path of a broker's property begins in what a finding advises.
+const BROKER_PROPERTIES: &str = "cluster.broker_properties.";
+
+/// Settings that brokers may be started with in the last trial, at most.
+const RESTARTS_MOST: usize = 3;
+
+/// What brokers are started with in the last trial: what the scenario names, then what findings advise, one value of each setting.
+pub fn restarts(search: &SettingsSearch, result: &SettingsSearchResult) -> Vec<StartChange> {
+    let mut changes = search.restart.clone();
+    for advised in &result.advised_restart {
+        if !changes.iter().any(|known| known.setting == advised.setting) {
+            changes.push(advised.clone());
+        }
+    }
+    changes.truncate(RESTARTS_MOST);
+    changes
 }
 
 /// Rates this close, in logarithms, are alike (ours): a block at a fixed rate ends with some messages more or less.

@@ -192,7 +192,8 @@ impl LoadError {
         match self {
             LoadError::Property { .. }
             | LoadError::Properties { .. }
-            | LoadError::TooLargeForProducer { .. } => true,
+            | LoadError::TooLargeForProducer { .. }
+            | LoadError::TooLarge { .. } => true,
             // The library's own errors (no answer, no connection) have names that begin with an underscore.
             LoadError::Refused { reason, .. } => !reason.contains("(_"),
             _ => false,

@@ -44,6 +44,18 @@ pub enum BestEnding {
     NothingRan,
 }
 
+/// What it rests on that settings are not tried because they were refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalGrounds {
+    /// The refusal can be about nothing else: it names the setting, it was the only change, or all other changes ran elsewhere.
+    Only,
+    /// The setting was among the changes of two refusals that do not say what they are about: it may not be the one.
+    Repeated,
+    /// One of several changes, or all of them together: what was refused is not tried again together.
+    Together,
+}
+
 /// How much a setting matters over the region that was explored.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Importance {

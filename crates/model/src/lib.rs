@@ -40,6 +40,7 @@ pub mod search_report;
 pub mod secret;
 pub mod setting_name;
 pub mod settings_search;
+pub mod start_setting;
 pub mod sweep;
 pub mod trial;
 pub mod tunable;

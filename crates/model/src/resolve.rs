@@ -113,7 +113,7 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
         true => Some(trial::plan(scenario, &cluster, &mut steps, &mut trail)?),
         false => None,
     };
-    let settings_search = search::search(scenario, &mut steps, &mut trail)?;
+    let settings_search = search::search(scenario, &cluster, &mut steps, &mut trail)?;
     let goal = goal::goal("goal", scenario.goal, &steps, &mut trail)?;
     // Latency is what a run is about, unless some step has none.
     let about_latency = goal.is_none() && steps.iter().all(|step| !step.load.saturating());

@@ -2,10 +2,11 @@
 //!
 //! Every figure of an effect is from a trial on blocks of its own. What the search itself saw is kept beside it, as what led there.
 
-use crate::best::{BestEnding, Importance};
+use crate::best::{BestEnding, Importance, RefusalGrounds};
 use crate::plan::{Goal, Properties};
 use crate::search::SearchBound;
-use crate::settings_search::{LeftOut, Objective, SearchBlock, SearchDimension};
+use crate::settings_search::{LeftOut, Objective, RefusedBy, SearchBlock, SearchDimension};
+use crate::start_setting::StartChange;
 use crate::verdict::Verdict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,8 @@ pub struct SearchReport {
     pub highest_rates: Vec<HighestRate>,
     /// The same at other rates; too few pairs for a verdict.
     pub other_rates: Vec<RateCheck>,
+    /// Starts of the brokers with other settings, each against what is proposed, or what there is, in a trial of their own.
+    pub restart: Vec<Restarted>,
     /// What the figures hold for.
     pub envelope: Vec<EnvelopeFact>,
     /// Every block of the search, in order.
@@ -61,6 +64,8 @@ pub struct SearchReport {
     pub aborted: usize,
     /// Blocks that failed.
     pub failed: usize,
+    /// What a client or a broker refused, so that it was not tried again.
+    pub refused: Vec<RefusedSettings>,
     /// Presets that the load rules out, so that they were not run.
     pub ruled_out: Vec<String>,
     /// An objective of this ratio (below 1) to that of the scenario's settings would have shown; absent where that is not known.
@@ -75,6 +80,23 @@ pub struct SearchReport {
     pub left_out: Vec<LeftOut>,
     /// Directories of the runs behind this, below this document's: the search, its proof, the parts, other rates.
     pub runs: Vec<String>,
+}
+
+/// Settings that were refused.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RefusedSettings {
+    /// The value of each; of several, all together.
+    pub settings: Properties,
+    /// True if values that lie farther from the scenario's are not tried, either.
+    pub beyond: bool,
+    /// What it rests on that they are the ones.
+    pub grounds: RefusalGrounds,
+    /// The one who refused them.
+    pub by: RefusedBy,
+    /// Its words, of the first time.
+    pub words: String,
+    /// Blocks that were refused for it.
+    pub blocks: usize,
 }
 
 /// The answer of a search in one word.
@@ -232,6 +254,32 @@ pub struct RateCheck {
     pub ratios: Vec<f64>,
     /// True if the changes were better in every pair.
     pub better_in_each: bool,
+}
+
+/// What a start of the brokers with another setting is shown to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Restarted {
+    /// The setting with its values.
+    #[serde(flatten)]
+    pub change: StartChange,
+    /// What it is held against: `proposed`, or `as it is`.
+    pub against: String,
+    /// The metric on brokers started so over the metric on the others.
+    pub estimate_ratio: Option<f64>,
+    /// Lower end of its interval.
+    pub interval_low: Option<f64>,
+    /// Upper end.
+    pub interval_high: Option<f64>,
+    /// Confidence level of the interval.
+    pub level: f64,
+    /// The verdict, all guards considered.
+    pub verdict: Verdict,
+    /// What took a better verdict away, or why it is undecided, each as a sentence.
+    pub reasons: Vec<String>,
+    /// Pairs of blocks.
+    pub pairs: u32,
+    /// Starts of the brokers behind them.
+    pub starts: u32,
 }
 
 /// One fact of what the figures hold for.

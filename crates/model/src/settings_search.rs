@@ -5,6 +5,7 @@
 use crate::best::{BestEnding, BestPurpose, Importance};
 use crate::plan::{Goal, Properties, StepPlan, TopicPlan};
 use crate::property::{same_value, usual_name};
+use crate::start_setting::StartChange;
 use crate::tunable::Owner;
 use crate::units::Nanos;
 use schemars::JsonSchema;
@@ -52,6 +53,10 @@ pub struct SettingsSearch {
     pub presets: Vec<Preset>,
     /// Settings and setups that are not searched, each with its reason.
     pub left_out: Vec<LeftOut>,
+    /// Settings of brokers that need a restart: each is tried in a last trial alone, on brokers of its own. Absent in documents of earlier
+    /// versions.
+    #[serde(default)]
+    pub restart: Vec<StartChange>,
 }
 
 /// One setting with its values.
@@ -96,6 +101,9 @@ pub struct SettingsSearchResult {
     pub path: Option<PathFacts>,
     /// What the findings of the first block advise to try.
     pub advised: Vec<Preset>,
+    /// Settings that need a restart which the findings of the first block advise. Absent in documents of earlier versions.
+    #[serde(default)]
+    pub advised_restart: Vec<StartChange>,
     /// The end of the search; absent while it goes on.
     pub ending: Option<BestEnding>,
     /// What to prove, as changes of the scenario's settings; absent where nothing is worth a proof.
@@ -139,6 +147,9 @@ pub struct SearchBlock {
     pub aborted: bool,
     /// The reason why it has no figures, or is not used; absent where it is.
     pub failed: Option<String>,
+    /// The refusal of its settings, where that is the reason. Absent in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Refusal>,
     /// Seconds that were measured.
     pub measured_s: f64,
     /// Messages per second that were acknowledged.
@@ -149,6 +160,47 @@ pub struct SearchBlock {
     pub p99_ns: Option<f64>,
     /// Microseconds of CPU per message: of the clients, and of the brokers where that is known.
     pub cpu_per_message_us: Option<f64>,
+}
+
+/// A refusal of settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Refusal {
+    /// The one who did not take them.
+    pub by: RefusedBy,
+    /// Its words.
+    pub words: String,
+    /// The settings of the block that it can be about, as far as it says so: one where it names it.
+    pub suspects: Vec<String>,
+}
+
+impl Refusal {
+    /// Who refused, and in what words.
+    pub fn sentence(&self) -> String {
+        format!("refused by {}: {}", self.by.words(), self.words)
+    }
+}
+
+/// The one who refuses settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusedBy {
+    /// The client library.
+    Client,
+    /// A broker.
+    Broker,
+    /// The kernel of this host, or a broker that runs already, asked for a setting that a plan names.
+    Host,
+}
+
+impl RefusedBy {
+    /// For a sentence: `the broker`.
+    pub fn words(self) -> &'static str {
+        match self {
+            RefusedBy::Client => "the client",
+            RefusedBy::Broker => "the broker",
+            RefusedBy::Host => "this host",
+        }
+    }
 }
 
 impl SettingsSearch {
@@ -247,6 +299,7 @@ mod tests {
             ],
             presets: Vec::new(),
             left_out: Vec::new(),
+            restart: Vec::new(),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::text::TextStyle;
 use plumb_model::figure::{count, counted};
 use plumb_model::plan::{Origin, Plan};
 use plumb_model::settings_search::{LeftOut, Preset, SearchDimension};
+use plumb_model::start_setting::StartChange;
 use plumb_model::trial::{ArmPlan, TrialPlan};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -97,7 +98,7 @@ fn trial_group(value: Value, plan: &Plan) -> Option<Group> {
 /// The groups of a search for settings: how it goes, each setting with its values, and what is tried first; none of a plan that is no search.
 fn search_groups(value: Value, plan: &Plan) -> Vec<Group> {
     let (Value::Object(mut fields), Some(search)) = (value, &plan.settings_search) else { return Vec::new() };
-    for list in ["dimensions", "presets", "left_out"] {
+    for list in ["dimensions", "presets", "left_out", "restart"] {
         fields.remove(list);
     }
     let mut own = entries(&Value::Object(fields), &["search".into()], plan);
@@ -122,12 +123,15 @@ fn search_groups(value: Value, plan: &Plan) -> Vec<Group> {
         let settings = preset.settings.iter().map(|(setting, value)| format!("{setting} {value}"));
         entry(&preset.name, settings.collect::<Vec<_>>().join(", "), "")
     };
+    let start =
+        |change: &StartChange| entry(&change.setting, format!("{}; tried: {}", change.from, change.to), "");
     let left = |left: &LeftOut| entry(&left.what, left.reason.clone(), "");
     let group = |heading: &str, entries: Vec<Entry>| Group { heading: heading.to_owned(), entries };
     vec![
         group("search", own),
         group("settings that may change", search.dimensions.iter().map(dimension).collect()),
         group("tried first", search.presets.iter().map(preset).collect()),
+        group("started with in the last trial", search.restart.iter().map(start).collect()),
         group("not searched", search.left_out.iter().map(left).collect()),
     ]
 }

@@ -4,10 +4,12 @@ use crate::html::scale::time_tick;
 use crate::sheet::scatter::{Axis, Point, PointKind};
 use crate::sheet::{Column, Scatter, Section, Sheet};
 use crate::trials;
+use plumb_model::best::RefusalGrounds;
 use plumb_model::figure::{ABSENT, counted, percent, quantile, ratio, significant, time};
 use plumb_model::plan::Properties;
 use plumb_model::search_report::{
-    GuardFigure, HighestRate, PartVerdict, ProposedChange, SearchOutcome, SearchProof, SearchReport,
+    GuardFigure, HighestRate, PartVerdict, ProposedChange, RefusedSettings, Restarted, SearchOutcome,
+    SearchProof, SearchReport,
 };
 use plumb_model::setting_name::{ClusterName, ClusterPart};
 use plumb_model::settings_search::{Objective, SearchBlock, of_owner};
@@ -29,6 +31,7 @@ pub fn sheet(report: &SearchReport) -> Sheet {
     };
     let mut sections = Vec::new();
     sections.extend(spent(report));
+    sections.extend(refused(report));
     sections.extend(front(report));
     sections.extend(importance(report));
     sections.extend(left_out(report));
@@ -38,6 +41,7 @@ pub fn sheet(report: &SearchReport) -> Sheet {
     answer.extend(report.proof.as_ref().map(proof));
     answer.extend(highest_rates(report));
     answer.extend(other_rates(report));
+    answer.extend(restart(report));
     answer.extend(changes(report));
     answer.extend(lines(report));
     answer.push(Section::sentences("In short", "", report.summary.clone()));
@@ -89,7 +93,8 @@ fn spent(report: &SearchReport) -> Option<Section> {
         report.aborted,
         report.failed
     )];
-    if let Some(failed) = report.blocks.iter().find(|block| block.failed.is_some()) {
+    let is_unfit = |block: &&SearchBlock| block.failed.is_some() && block.refused.is_none();
+    if let Some(failed) = report.blocks.iter().find(is_unfit) {
         let reason = failed.failed.clone().unwrap_or_default();
         sentences.push(format!("Not used: {}: {reason}.", settings(&failed.settings)));
     }
@@ -112,6 +117,36 @@ fn spent(report: &SearchReport) -> Option<Section> {
         ));
     }
     Some(Section::sentences("The search", "it chose, and proves nothing", sentences))
+}
+
+/// What was refused, in whose words, and what was not tried again for it.
+fn refused(report: &SearchReport) -> Option<Section> {
+    let row = |refused: &RefusedSettings| {
+        let beyond = if refused.beyond { " and beyond" } else { "" };
+        let grounds = match refused.grounds {
+            RefusalGrounds::Only => "",
+            RefusalGrounds::Repeated => "by guess: it was among the changes of two refusals that name none",
+            RefusalGrounds::Together => "together: which of them is not known",
+        };
+        vec![
+            format!("{}{beyond}", settings(&refused.settings)),
+            refused.by.words().to_owned(),
+            refused.words.clone(),
+            refused.blocks.to_string(),
+            grounds.to_owned(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = report.refused.iter().map(row).collect();
+    let columns = [
+        Column::text("settings"),
+        Column::text("by"),
+        Column::text("in these words"),
+        Column::number("blocks"),
+        Column::text(""),
+    ];
+    let meaning =
+        "not tried again, nor together with other changes; beyond: what lies farther from your value";
+    (!rows.is_empty()).then(|| Section::table("Refused", meaning, columns, rows))
 }
 
 /// The blocks that no other is better than in everything.
@@ -299,6 +334,39 @@ fn other_rates(report: &SearchReport) -> Option<Section> {
     let columns = [Column::text("rate"), Column::text("ratio of each pair"), Column::text("")];
     (!rows.is_empty())
         .then(|| Section::table("At other rates", "a look: too few pairs for a verdict", columns, rows))
+}
+
+/// Starts of the brokers with other settings.
+fn restart(report: &SearchReport) -> Option<Section> {
+    let row = |start: &Restarted| {
+        vec![
+            start.change.setting.clone(),
+            start.change.from.clone(),
+            start.change.to.clone(),
+            known(start.estimate_ratio, ratio),
+            interval(start.interval_low, start.interval_high),
+            verdict(start.verdict).to_owned(),
+            start.reasons.join("; "),
+        ]
+    };
+    let rows: Vec<Vec<String>> = report.restart.iter().map(row).collect();
+    let first = report.restart.first()?;
+    let columns = [
+        Column::text("setting"),
+        Column::text("from"),
+        Column::text("to"),
+        Column::number("ratio"),
+        Column::number("interval"),
+        Column::text(""),
+        Column::text(""),
+    ];
+    let meaning = format!(
+        "each on brokers of its own against {}, in {} on {} of the brokers; no part of what is proposed above",
+        if first.against == "proposed" { "what is proposed" } else { "what you have" },
+        counted(first.pairs as usize, "pair"),
+        counted(first.starts as usize, "start")
+    );
+    Some(Section::table("With a restart of the brokers", &meaning, columns, rows))
 }
 
 fn changes(report: &SearchReport) -> Option<Section> {

@@ -8,7 +8,7 @@ use super::target::Target;
 use super::targets::Targets;
 use super::unmeasured::RunPart;
 use crate::arm_changes::{self, ArmChanges, Surroundings};
-use crate::error::Result;
+use crate::error::{Result, SessionError};
 use crate::watcher::Event;
 use plumb_model::fault::{HasFault, chain};
 use plumb_model::plan::{Plan, Properties};
@@ -52,8 +52,11 @@ impl Run {
         let host = arm_changes::surroundings(plan, cluster, &self.context)?;
         let surroundings = Surroundings { host: &host, journal: self.journal.as_ref() };
         let enter = |arm| ArmChanges::enter(arm, turn, cluster, &surroundings, &self.context);
-        let changes =
-            planned.arm.as_ref().or_else(|| arm_changes::arm(plan, index)).map(enter).transpose()?;
+        let changes = planned.arm.as_ref().or_else(|| arm_changes::arm(plan, index)).map(enter).transpose();
+        let changes = match changes {
+            Ok(changes) => changes,
+            Err(error) => return self.not_run(&planned.job, error),
+        };
         let settings = arm_changes::host_settings(plan, &host);
         let done = self.block(settings, planned, target, conditions);
         let done = target.check_lab().and(done);
@@ -88,11 +91,7 @@ impl Run {
         let mut place = Place { figures, target, space, context, spin_ns, broker_start };
         let measured = match block::run(&job, &mut place) {
             Ok(measured) => measured,
-            Err(error) => {
-                let outcome = self.order.failed(&job, error, &mut self.measured)?;
-                self.tell_tried(&job, &outcome);
-                return self.measured.write();
-            }
+            Err(error) => return self.not_run(&job, error),
         };
         // A block that was cut short is not done: a run that goes on runs it anew.
         let whole = measured && !place.figures.last_block_was_cut_short();
@@ -111,6 +110,13 @@ impl Run {
         if whole && outcome != Outcome::Nothing {
             self.keep(step)?;
         }
+        self.measured.write()
+    }
+
+    /// Goes on without a block that ended with an error, where that is the block's own.
+    fn not_run(&mut self, job: &Job, error: SessionError) -> Result<()> {
+        let outcome = self.order.failed(job, error, &mut self.measured)?;
+        self.tell_tried(job, &outcome);
         self.measured.write()
     }
 

@@ -88,6 +88,7 @@ impl SearchBlocks {
         if result.path.is_none() && block.block.settings.is_empty() {
             result.path = block.path;
             result.advised = judged::advised(search, &block.findings);
+            result.advised_restart = judged::advised_restart(&document.plan, &block.findings);
         }
         let line = search_block::in_a_line(&block.block, search);
         result.blocks.push(block.block);
@@ -127,14 +128,11 @@ impl NextBlock for SearchBlocks {
         }
     }
 
-    /// Settings that client or broker refuse are no error of the search, as long as they are not the user's own.
+    /// Settings that client, broker or host refuse are no error of the search, as long as they are not the user's own.
     fn failed(&mut self, _: &Job, error: SessionError, measured: &mut Measured) -> Result<Outcome> {
-        let is_refusal = matches!(&error, SessionError::Load(error) if error.is_refusal());
-        match self.trying.take() {
-            Some(trying) if is_refusal && !trying.next.settings.is_empty() => {
-                Ok(self.note(trying.refused(&error), measured))
-            }
-            _ => Err(error),
+        match self.trying.take().and_then(|trying| trying.refused(&error)) {
+            Some(told) => Ok(self.note(told, measured)),
+            None => Err(error),
         }
     }
 

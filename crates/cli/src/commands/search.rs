@@ -1,8 +1,8 @@
 //! `plumb search`: the best settings for a scenario, and the trial that proves them.
 //!
-//! The search is a run of its own in `search`. In `parts` each change of what it finds is left out in turn; those without which the rest is worse
-//! are proven in `proof`, by blocks that chose nothing, and looked at beside at other rates. Every run goes on by itself where it was stopped, so a search that is resumed
-//! looks at each in turn.
+//! The search is a run of its own in `search`. In `parts` each change of what it finds is left out in turn; those that are not shown to matter are
+//! taken back together and what is left is raced against all in `fewer`. That is proven in `proof`, by blocks that chose nothing, and looked at
+//! beside at other rates. Every run goes on by itself where it was stopped, so a search that is resumed looks at each in turn.
 
 mod proof;
 mod request;
@@ -15,14 +15,15 @@ use crate::progress::Estimate;
 use crate::result_dir::{self, ResultKind, Shown};
 use crate::{printer, progress, stop, whole_file};
 use anyhow::{Context, Result};
-use plumb_judge::settings_search::{Runs, report, smallest};
+use plumb_judge::settings_search::{Runs, Taken, TakingBack, report, restarts, shown_to_matter, taking_back};
 use plumb_model::best::BestEnding;
 use plumb_model::document::{RunDocument, RunState};
+use plumb_model::fault::HasFault;
 use plumb_model::figure::counted;
 use plumb_model::plan::{Plan, Properties};
 use plumb_model::search_report::{SearchOutcome, SearchReport};
 use plumb_model::settings_search::SearchDimension;
-use plumb_session::run_dir;
+use plumb_session::{SessionError, run_dir};
 use plumb_tune::host::Host;
 use plumb_tune::journal::Places;
 use proof::Proof;
@@ -31,10 +32,11 @@ use std::path::{Path, PathBuf};
 
 /// The directory of the search itself, below that of the whole.
 const SEARCH: &str = "search";
-/// Those of the trials of each change's part, and of the whole.
+/// Those of the trials of each change's part, of fewer changes against all, and of the whole.
 const PARTS: &str = "parts";
-const PARTS_AGAIN: &str = "parts-again";
+const FEWER: &str = "fewer";
 const PROOF: &str = "proof";
+const RESTART: &str = "restart";
 
 /// Each search for the highest rate is at so many times the rate of the one before, and there are at most so many.
 const CLIMB: f64 = 1.5;
@@ -61,6 +63,9 @@ pub(super) fn search(arguments: &SearchArgs) -> Result<End> {
         return Err(UsageError::new(message, hint).into());
     }
     plumb_session::check(&plan)?;
+    if let Some(restart) = restart_plan(&request, &plan)? {
+        plumb_session::check(&restart)?;
+    }
     // What keeps a trial from running here is better known before the search than after it.
     if !request.trial_only && !request.climbs()? {
         plumb_tune::journal::check(&Places::here(), &Host::default())?;
@@ -77,11 +82,22 @@ pub(super) fn search(arguments: &SearchArgs) -> Result<End> {
     done
 }
 
+/// The last trial, as far as the scenario asks for it; none where it does not.
+fn restart_plan(request: &Request, plan: &Plan) -> Result<Option<Plan>> {
+    match &plan.settings_search {
+        Some(search) if !search.restart.is_empty() => {
+            proof::restart_plan(request, &Properties::new(), &search.restart).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
 /// The trials that would follow on a winner with as many changes as the largest preset has.
 struct Trials {
     changes: usize,
     parts: Plan,
     proof: Plan,
+    restart: Option<Plan>,
 }
 
 impl Trials {
@@ -95,9 +111,20 @@ impl Trials {
         let largest = presets.max_by_key(Properties::len).filter(|settings| !settings.is_empty());
         let some =
             largest.unwrap_or_else(|| search.dimensions.iter().find_map(another).into_iter().collect());
-        let proof =
-            Proof { request, winner: &some, smallest: some.clone(), unpruned: None, rate_per_s: None };
-        Ok(Trials { changes: some.len(), parts: proof.parts_plan(1)?, proof: proof.plan()? })
+        let proof = Proof {
+            request,
+            winner: &some,
+            smallest: some.clone(),
+            shown: some.clone(),
+            unpruned: None,
+            rate_per_s: None,
+        };
+        Ok(Trials {
+            changes: some.len(),
+            parts: proof.parts_plan(&some, 1)?,
+            proof: proof.plan()?,
+            restart: restart_plan(request, plan)?,
+        })
     }
 }
 
@@ -136,9 +163,12 @@ fn time_of(request: &Request, plan: &Plan) -> Result<String> {
     }
     let trials = Trials::of(request, plan)?;
     let [parts, proven] = [&trials.parts, &trials.proof].map(Estimate::of);
+    let restart = trials.restart.as_ref().map(Estimate::of);
+    let restart = restart.map(|estimate| format!(", other starts of the brokers {estimate}"));
     Ok(format!(
-        "The search would take {estimate} or up to twice that, the parts of {} {parts}, the proof {proven}.",
-        counted(trials.changes, "change")
+        "The search would take {estimate} or up to twice that, the parts of {} {parts} or up to twice that, the proof {proven}{}.",
+        counted(trials.changes, "change"),
+        restart.unwrap_or_default()
     ))
 }
 
@@ -211,15 +241,25 @@ impl Whole<'_> {
             true => self.climb()?,
             false => self.run(SEARCH, || self.request.search_plan())?,
         };
-        let only = Runs { search: &search, parts: None, proof: None, highest_rates: None, other_rates: &[] };
+        let only = Runs {
+            search: &search,
+            proof: None,
+            before_proof: &[],
+            highest_rates: None,
+            other_rates: &[],
+            restart: None,
+        };
         let found = search.settings_search.as_ref().and_then(|result| result.winner.clone());
-        let Some(winner) = found.filter(|_| !is_stopped(&search)) else { return self.write(only) };
+        let Some(winner) = found.filter(|_| !is_stopped(&search)) else {
+            return if trial_only { self.write(only) } else { self.restarted(only, &Properties::new()) };
+        };
         let unpruned = search.settings_search.as_ref().and_then(|result| result.unpruned.clone());
         let rate_per_s = search.plan.steps.first().and_then(|step| step.load.rate_per_s);
         let mut proof = Proof {
             request: self.request,
             winner: &winner,
             smallest: winner.clone(),
+            shown: winner.clone(),
             unpruned: unpruned.as_ref(),
             rate_per_s: rate_per_s.filter(|_| self.request.climbs().unwrap_or(false)),
         };
@@ -228,23 +268,23 @@ impl Whole<'_> {
             self.write(only)?;
             return Ok(None);
         }
-        let parts = match winner.len() {
-            0 | 1 => None,
-            _ => Some(self.parts(&proof)?),
+        let mut before = Vec::new();
+        let Some(smallest) = self.take_back(&proof, &mut before)? else {
+            return self.write(Runs { before_proof: &before, ..only });
         };
-        let with_parts = Runs { parts: parts.as_ref(), ..only };
-        if parts.as_ref().is_some_and(is_stopped) {
-            return self.write(with_parts);
-        }
-        proof.smallest = smallest(&winner, parts.as_ref());
+        let with_before = Runs { before_proof: &before, ..only };
+        proof.shown = shown_to_matter(&smallest, &before.iter().map(Taken::of).collect::<Vec<_>>());
+        proof.smallest = smallest;
         if proof.rate_per_s.is_some() {
             let rates = self.run("highest-rates", || proof.rates_plan())?;
-            return self.write(Runs { highest_rates: Some(&rates), ..with_parts });
+            return self.write(Runs { highest_rates: Some(&rates), ..with_before });
         }
         let proven = self.run(PROOF, || proof.plan())?;
-        let with_proof = Runs { proof: Some(&proven), ..with_parts };
+        let with_proof = Runs { proof: Some(&proven), ..with_before };
         let answer = report(with_proof).filter(|report| report.outcome == SearchOutcome::Better);
-        let Some(answer) = answer.filter(|_| !is_stopped(&proven)) else { return self.write(with_proof) };
+        let Some(answer) = answer.filter(|_| !is_stopped(&proven)) else {
+            return self.restarted(with_proof, &Properties::new());
+        };
         // What is looked at is what is proposed: all changes, where the fewest are not enough.
         proof.smallest = answer.proposed.into_iter().map(|change| (change.setting, change.to)).collect();
         let mut other_rates = Vec::new();
@@ -257,17 +297,78 @@ impl Whole<'_> {
                 }
             };
             if is_stopped(&run) {
-                break;
+                return self.write(Runs { other_rates: &other_rates, ..with_proof });
             }
             other_rates.push(run);
         }
-        self.write(Runs { other_rates: &other_rates, ..with_proof })
+        self.restarted(Runs { other_rates: &other_rates, ..with_proof }, &proof.smallest)
+    }
+
+    /// The last trial, of brokers started with what the scenario names or a finding advises, and then the answer.
+    fn restarted(&self, runs: Runs<'_>, settings: &Properties) -> Result<Option<SearchReport>> {
+        let outcome = report(runs).map(|report| report.outcome);
+        let is_to_be_tried = matches!(
+            outcome,
+            Some(
+                SearchOutcome::Better
+                    | SearchOutcome::AsGood
+                    | SearchOutcome::NotProven
+                    | SearchOutcome::NothingTried
+            )
+        );
+        let of_search = runs.search.plan.settings_search.as_ref().zip(runs.search.settings_search.as_ref());
+        let changes = of_search.map(|(search, result)| restarts(search, result)).unwrap_or_default();
+        if !is_to_be_tried || changes.is_empty() || self.request.climbs()? {
+            return self.write(runs);
+        }
+        let answer = self.write(runs)?;
+        match self.run(RESTART, || proof::restart_plan(self.request, settings, &changes)) {
+            Ok(trial) if is_stopped(&trial) => {}
+            Ok(trial) => return self.write(Runs { restart: Some(&trial), ..runs }),
+            // What the search found does not hang on brokers that do not start so.
+            Err(error) => {
+                let is_stop = error.downcast_ref::<SessionError>().is_some_and(HasFault::is_stop);
+                let why = if is_stop { "stopped".to_owned() } else { format!("{error:#}") };
+                printer::note(&format!("not tried with a restart: {why}"));
+            }
+        }
+        printer::note(&format!("what is left: plumb search --resume {}", self.directory.display()));
+        Ok(answer)
+    }
+
+    /// The changes that are left when those that nothing shows to matter are taken back, by trials that are kept; none where one of them was
+    /// stopped.
+    fn take_back(&self, proof: &Proof<'_>, trials: &mut Vec<RunDocument>) -> Result<Option<Properties>> {
+        let numbered = |name: &str, before: usize| match before {
+            0 => name.to_owned(),
+            before => format!("{name}-{}", before + 1),
+        };
+        let (mut parts, mut races) = (0, 0);
+        loop {
+            let taken: Vec<Taken> = trials.iter().map(Taken::of).collect();
+            let run = match taking_back(proof.winner, &taken) {
+                TakingBack::Prove(changes) => return Ok(Some(changes)),
+                TakingBack::Parts(all) => {
+                    parts += 1;
+                    self.parts(proof, &all, &numbered(PARTS, parts - 1))?
+                }
+                TakingBack::Race { all, fewer } => {
+                    races += 1;
+                    self.run(&numbered(FEWER, races - 1), || proof.race_plan(&all, &fewer))?
+                }
+            };
+            let is_stopped = is_stopped(&run);
+            trials.push(run);
+            if is_stopped {
+                return Ok(None);
+            }
+        }
     }
 
     /// The trial of each change's own part; once more in twice as many pairs, where so many were left out as disturbed that no verdict was
     /// possible.
-    fn parts(&self, proof: &Proof<'_>) -> Result<RunDocument> {
-        let first = self.run(PARTS, || proof.parts_plan(1))?;
+    fn parts(&self, proof: &Proof<'_>, all: &Properties, name: &str) -> Result<RunDocument> {
+        let first = self.run(name, || proof.parts_plan(all, 1))?;
         let sound = first.trial.as_ref().map_or(0, |trial| trial.pairs);
         let fewest = proof::fewest_pairs(&first.plan);
         if is_stopped(&first) || sound >= fewest {
@@ -277,7 +378,7 @@ impl Whole<'_> {
             "plumb: of the parts {} left after the disturbed ones, and a verdict takes {fewest}: once more, with twice as many",
             counted(sound as usize, "pair")
         ));
-        self.run(PARTS_AGAIN, || proof.parts_plan(2))
+        self.run(&format!("{name}-again"), || proof.parts_plan(all, 2))
     }
 
     /// The search at rising rates: as long as something holds the goal, what did best goes on at the next rate. The last search that found

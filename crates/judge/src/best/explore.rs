@@ -96,7 +96,8 @@ fn promising(state: &State) -> Option<Candidate> {
             None => meets,
         }
     };
-    let may = |point: &Point| !seen.points.contains(&point) && state.may_try(point);
+    let allowed = state.allowed();
+    let may = |point: &Point| !seen.points.contains(&point) && allowed.may_try(point);
     let mut found: Vec<Candidate> = Vec::new();
     for _ in 0..CANDIDATES {
         let point = seen.variation(state, &mut random);
@@ -145,7 +146,8 @@ pub(super) fn pick(state: &State, model: &Model, seen: &Seen) -> Option<Point> {
         true => -model.level(point),
         false => f64::NEG_INFINITY,
     };
-    let may = |point: &Point| !seen.points.contains(&point) && state.may_try(point);
+    let allowed = state.allowed();
+    let may = |point: &Point| !seen.points.contains(&point) && allowed.may_try(point);
     let start = *seen.points.first().filter(|_| seen.meeting > 0)?;
     let from = Candidate { point: start.clone(), promise: wanted(start) };
     let pick = climb(state, from, &wanted, &may, &mut random).point;
@@ -180,7 +182,7 @@ pub(super) struct Seen<'a> {
     /// The first so many meet the goal as far as the model goes.
     pub(super) meeting: usize,
     first_level: Option<f64>,
-    presets: Vec<&'a Point>,
+    presets: Vec<Point>,
 }
 
 impl<'a> Seen<'a> {
@@ -188,6 +190,7 @@ impl<'a> Seen<'a> {
         let mut points: Vec<&Point> = state.tries.iter().map(|tried| &tried.point).collect();
         points.sort_unstable();
         points.dedup();
+        let allowed = state.allowed();
         points.retain(|point| !state.has_failed(point));
         let mut ranked: Vec<(f64, f64, &Point)> =
             points.into_iter().map(|point| (model.meets_goal(point), model.level(point), point)).collect();
@@ -199,7 +202,8 @@ impl<'a> Seen<'a> {
         });
         let meeting = ranked.iter().filter(|one| meets(one.0)).count();
         let first_level = ranked.first().filter(|_| meeting > 0).map(|first| first.1);
-        let presets = state.plan.presets.iter().filter(|preset| !state.has_failed(preset)).collect();
+        let mut presets = allowed.presets();
+        presets.retain(|preset| allowed.is_free(preset));
         Seen { points: ranked.into_iter().map(|one| one.2).collect(), meeting, first_level, presets }
     }
 
@@ -213,7 +217,7 @@ impl<'a> Seen<'a> {
         let from = match of_best && !self.points.is_empty() {
             true => self.points[random.below(self.points.len().min(BEST))],
             false if self.presets.is_empty() => &state.plan.default,
-            false => self.presets[random.below(self.presets.len())],
+            false => &self.presets[random.below(self.presets.len())],
         };
         let mut point = from.clone();
         let dimensions = &state.plan.dimensions;

@@ -60,7 +60,7 @@ impl Learned {
         parts: &dyn Fn(&Point) -> Vec<Part>,
         value: impl Fn(&Tried) -> Option<f64>,
     ) -> Option<Learned> {
-        let measured = state.tries.iter().filter(|tried| tried.outcome != Outcome::Failed);
+        let measured = state.tries.iter().filter(|tried| tried.outcome.ran());
         let seen: Vec<law::Seen> = measured
             .filter_map(|tried| Some(law::Seen { parts: parts(&tried.point), ln: value(tried)? }))
             .collect();
@@ -89,8 +89,14 @@ impl<'a> Model<'a> {
         sorted.sort_by(f64::total_cmp);
         let press = Press::Above(sorted.get(sorted.len() / 4)? + OBJECTIVE_ABOVE);
         let worst = press.of(*sorted.last()?);
-        // What was refused enters as the worst that was seen, so that the model keeps away from what is like it.
-        let failed = |tried: &Tried| (tried.point != state.plan.default).then_some(worst);
+        // What gave no figures enters as the worst that was seen, so that the model keeps away from what is like it. Where it is known
+        // what was refused, that is not tried anyway, and its other settings are not to blame.
+        let allowed = state.allowed();
+        let failed = |tried: &Tried| {
+            let is_explained =
+                matches!(tried.outcome, Outcome::Refused { .. }) && allowed.is_explained(&tried.point);
+            (tried.point != state.plan.default && !is_explained).then_some(worst)
+        };
         let parts = |point: &Point| if laws { state.physics.objective(point) } else { Vec::new() };
         let objective = Learned::fit(state, press, &parts, |tried| match tried.outcome.ln_objective() {
             Some(ln) => Some(press.of(ln)),

@@ -17,23 +17,20 @@ pub(super) fn step(state: &State) -> Option<Next> {
     let tried: Vec<&Point> = state.of(BestPurpose::Preset).map(|tried| &tried.point).collect();
     let mut left = order(state)
         .into_iter()
-        .filter(|preset| !(tried.contains(preset) || explores && state.waits_too_long(preset)));
+        .filter(|preset| !(tried.contains(&preset) || explores && state.waits_too_long(preset)));
     if let Some(preset) = left.next().filter(|_| state.tries.len() < end && !state.has(BestPurpose::Default))
     {
-        return Some(state.attempt(preset, BestPurpose::Preset));
+        return Some(state.attempt(&preset, BestPurpose::Preset));
     }
     (explores && state.has_reference() && !tried.is_empty() && !state.has(BestPurpose::Default))
         .then(|| state.attempt(&plan.default, BestPurpose::Default))
 }
 
 /// Each once, less the settings that there are and those that are ruled out.
-fn order<'a>(state: &State<'a>) -> Vec<&'a Point> {
-    let mut presets: Vec<&Point> = Vec::new();
-    for preset in &state.plan.presets {
-        if *preset != state.plan.default && !presets.contains(&preset) && state.may_try(preset) {
-            presets.push(preset);
-        }
-    }
+fn order(state: &State) -> Vec<Point> {
+    let allowed = state.allowed();
+    let mut presets = allowed.presets();
+    presets.retain(|preset| *preset != state.plan.default && allowed.may_try(preset));
     state.random(ORDER).shuffle(&mut presets);
     presets
 }

@@ -35,6 +35,7 @@ pub(super) fn step(state: &State, winner: &Point, found: Found) -> Next {
     let done = |pruned: &Point| {
         Next::Done(Found { winner: Some(pruned.clone()), unpruned: Some(winner.clone()), ..found.clone() })
     };
+    let allowed = raced.allowed();
     let mut taken_back = idle.len();
     for group in 0..GROUPS_MOST {
         let mut pruned = winner.clone();
@@ -45,7 +46,8 @@ pub(super) fn step(state: &State, winner: &Point, found: Found) -> Next {
         if pruned == *winner {
             break;
         }
-        if !state.may_try(&pruned) {
+        // By the blocks before: a pruned one that is refused in its pairs has had them.
+        if !allowed.may_try(&pruned) {
             continue;
         }
         let mut pairs = Pairs::default();
@@ -54,7 +56,7 @@ pub(super) fn step(state: &State, winner: &Point, found: Found) -> Next {
             for half in [first, 1 - first] {
                 let point = if half == 0 { winner } else { &pruned };
                 match blocks.next() {
-                    Some(tried) => pairs.add(half, tried.outcome),
+                    Some(tried) => pairs.add(half, &tried.outcome),
                     None => return state.attempt(point, BestPurpose::Prune),
                 }
             }
@@ -84,11 +86,11 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn add(&mut self, half: usize, outcome: Outcome) {
+    fn add(&mut self, half: usize, outcome: &Outcome) {
         self.logs[half].push(outcome.ln_objective());
         if half == 1 {
             self.goals.extend(outcome.ln_goal());
-            self.failed |= outcome == Outcome::Failed;
+            self.failed |= !outcome.ran();
         }
     }
 

@@ -54,7 +54,7 @@ pub(super) fn step(state: &State) -> Next {
 
 fn ending_without_race(state: &State) -> BestEnding {
     let others = state.tries.iter().filter(|tried| tried.point != state.plan.default);
-    let ran = |tried: &Tried| tried.outcome != Outcome::Failed;
+    let ran = |tried: &Tried| tried.outcome.ran();
     match (state.has_reference(), others.clone().any(ran)) {
         (false, false) => BestEnding::NothingRan,
         (false, true) => BestEnding::DefaultFailed,
@@ -74,7 +74,7 @@ fn finalists(state: &State) -> Vec<Point> {
     let mut candidates: Vec<&Point> =
         seen.points[..meeting].iter().copied().filter(|point| **point != state.plan.default).collect();
     let most = (state.plan.race_blocks() / ROUNDS_LEAST).saturating_sub(1).min(CANDIDATES);
-    let presets = &state.plan.presets;
+    let presets = state.allowed().presets();
     let kept = match state.plan.has_goal {
         true => candidates.iter().position(|point| model.meets_goal(point) > SURELY_MEETS_GOAL),
         false => candidates.iter().position(|point| presets.contains(point)),
@@ -131,11 +131,11 @@ impl Race {
             let mut round = vec![None; race.points.len()];
             for at in order {
                 match blocks.next() {
-                    Some(tried) => round[at] = Some(tried.outcome),
+                    Some(tried) => round[at] = Some(tried.outcome.clone()),
                     None => return Err(state.attempt(&race.points[at], BestPurpose::Race)),
                 }
                 left = left.saturating_sub(1);
-                if at != race.default() && round[at] == Some(Outcome::Failed) {
+                if at != race.default() && round[at].as_ref().is_some_and(|outcome| !outcome.ran()) {
                     race.stays[at] = false;
                 }
             }
@@ -182,21 +182,19 @@ impl Race {
 
     /// Mean logarithm of the objective over the rounds that it was in; all that are in were in all of them.
     fn level(&self, at: usize) -> Option<f64> {
-        mean(self.rounds.iter().filter_map(|round| round[at]?.ln_objective()))
+        mean(self.rounds.iter().filter_map(|round| round[at].as_ref()?.ln_objective()))
     }
 
     /// True if the goal's ratio is on average below 1.
     fn meets_goal(&self, at: usize, state: &State) -> bool {
-        let ratios = self.rounds.iter().filter_map(|round| round[at]?.ln_goal());
+        let ratios = self.rounds.iter().filter_map(|round| round[at].as_ref()?.ln_goal());
         !state.plan.has_goal || mean(ratios).is_some_and(|ln| ln <= 0.0)
     }
 
     /// Mean of the paired differences of logarithms, one less other, and its standard error.
     fn difference(&self, one: usize, other: usize) -> Option<(f64, f64)> {
-        let pairs = self
-            .rounds
-            .iter()
-            .filter_map(|round| Some(round[one]?.ln_objective()? - round[other]?.ln_objective()?));
+        let ln = |round: &[Option<Outcome>], at: usize| round[at].as_ref()?.ln_objective();
+        let pairs = self.rounds.iter().filter_map(|round| Some(ln(round, one)? - ln(round, other)?));
         estimate(&pairs.collect::<Vec<f64>>())
     }
 

@@ -2,6 +2,7 @@
 
 mod others;
 mod profile;
+mod proven;
 mod surface;
 
 use super::*;
@@ -377,4 +378,116 @@ fn changes_that_do_nothing_are_taken_back() {
     let searched = run(&plan, |_, point| measured(10.0 - 2.0 * point.0[0] as f64, None));
     let pruned = searched.found.winner.unwrap();
     assert_eq!((pruned.0[0], pruned.0[1], pruned.0[2]), (4, 0, 0));
+}
+
+/// A search on a surface on which some settings are refused, with the suspects that each refusal names. Each block is the one that the
+/// blocks before it lead to.
+fn refusing(surface: &Surface, seed: u64, refuses: impl Fn(&Point) -> Option<Vec<usize>>) -> Searched {
+    let plan = plan(surface, 40, seed);
+    let mut machine = Machine::new(surface, seed);
+    let mut tries: Vec<Tried> = Vec::new();
+    loop {
+        let (point, purpose) = match next(&tries, &plan, surface) {
+            Next::Done(found) => return Searched { tries, found },
+            Next::Try { point, purpose, .. } => (point, purpose),
+        };
+        assert!(tries.len() < plan.blocks_most());
+        let outcome = match refuses(&point) {
+            Some(suspects) => Outcome::Refused { suspects },
+            None => machine.run(&point),
+        };
+        tries.push(Tried { point, purpose, outcome });
+    }
+}
+
+impl Searched {
+    fn refusals(&self) -> usize {
+        self.tries.iter().filter(|tried| matches!(tried.outcome, Outcome::Refused { .. })).count()
+    }
+}
+
+/// Settings beyond a half of their range, on the far side of what there is, as a range of a client or a broker is.
+fn is_beyond_range(surface: &Surface, point: &Point, at: usize) -> bool {
+    let (own, places) = (surface.default.0[at], surface.dimensions[at].levels());
+    match own < places / 2 {
+        true => point.0[at] > own.max(places / 2),
+        false => point.0[at] < places / 2,
+    }
+}
+
+/// The third and fourth settings of the surface that are ordered: presets change some of them.
+fn ranged(surface: &Surface) -> Vec<usize> {
+    let is_ordered =
+        |at: &usize| matches!(surface.dimensions[*at], Dimension::Ordered { places } if places > 8);
+    (0..surface.dimensions.len()).filter(is_ordered).take(4).collect()
+}
+
+#[test]
+fn a_search_in_which_much_is_refused_goes_on_and_meets_each_refusal_only_nearer_than_before() {
+    let surface = Surface::new(Kind::A, 5);
+    let ranged = ranged(&surface);
+    let refuses = |point: &Point| {
+        let found: Vec<usize> =
+            ranged.iter().copied().filter(|at| is_beyond_range(&surface, point, *at)).collect();
+        (!found.is_empty()).then(|| found[..1].to_vec())
+    };
+    let searched = refusing(&surface, 5, refuses);
+    assert!(searched.refusals() > 0 && searched.refusals() <= 12, "{}", searched.refusals());
+    assert_eq!(searched.found.ending, BestEnding::Better);
+    let plan = plan(&surface, 40, 5);
+    for (at, tried) in searched.tries.iter().enumerate() {
+        let known = refused(&searched.tries[..at], &plan);
+        assert!(
+            !known.iter().any(|known| known.is_in(&tried.point, &plan)),
+            "block {at}: {tried:?} {known:?}"
+        );
+    }
+    let winner = searched.found.winner.unwrap();
+    assert_eq!(refuses(&winner), None);
+}
+
+#[test]
+fn refusals_that_name_nothing_are_few_and_end_the_same_whoever_goes_on() {
+    let surface = Surface::new(Kind::A, 6);
+    let bad = ranged(&surface)[0];
+    let refuses = |point: &Point| is_beyond_range(&surface, point, bad).then(Vec::new);
+    let searched = refusing(&surface, 6, refuses);
+    assert!(searched.refusals() > 0 && searched.refusals() <= 8, "{}", searched.refusals());
+    let plan = plan(&surface, 40, 6);
+    for done in (0..searched.tries.len()).step_by(3) {
+        let Next::Try { point, .. } = next(&searched.tries[..done], &plan, &surface) else {
+            panic!("{done}")
+        };
+        assert_eq!(point, searched.tries[done].point, "{done}");
+    }
+}
+
+#[test]
+#[ignore = "a simulation"]
+fn what_refusals_cost() {
+    for (kind, named) in [(Kind::A, true), (Kind::A, false), (Kind::B, true), (Kind::B, false)] {
+        let searches = of_seeds(SEEDS / 4, |seed| {
+            let surface = Surface::new(kind, seed);
+            let ranged = ranged(&surface);
+            let beyond = |point: &Point| -> Vec<usize> {
+                ranged.iter().copied().filter(|at| is_beyond_range(&surface, point, *at)).collect()
+            };
+            let refuses = |point: &Point| match &beyond(point)[..] {
+                [] => None,
+                [first, ..] => Some(if named { vec![*first] } else { Vec::new() }),
+            };
+            let searched = refusing(&surface, seed, refuses);
+            let point = searched.point(&surface);
+            (searched.refusals(), surface, point)
+        });
+        let mut refusals: Vec<usize> = searches.iter().map(|search| search.0).collect();
+        refusals.sort_unstable();
+        let at = |share: f64| refusals[((refusals.len() - 1) as f64 * share).round() as usize];
+        let (middle, ninth, most) = (at(0.5), at(0.9), at(1.0));
+        let row =
+            Row::of(&searches.into_iter().map(|(_, surface, point)| (surface, point)).collect::<Vec<_>>());
+        let name = if named { "refused by name" } else { "refused without a name" };
+        println!("{kind:?} {name}: {middle} / {ninth} / {most} blocks of a search refused");
+        row.print(kind, name);
+    }
 }

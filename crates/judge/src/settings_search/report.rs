@@ -1,6 +1,7 @@
 //! The answer of a search, from the documents of its runs.
 
-use super::{Course, front};
+use super::taking_back::{Taken, TakingBack, part_verdict, shown_to_matter, taking_back};
+use super::{Course, front, restarts};
 use crate::durability;
 use crate::trial::metric::shown;
 use crate::trial::metric_value;
@@ -13,10 +14,11 @@ use plumb_model::plan::{ClusterPlan, Goal, Properties, StepPlan, TopicPlan};
 use plumb_model::property::{is_client_default, usual_name};
 use plumb_model::search::SearchBound;
 use plumb_model::search_report::{
-    EnvelopeFact, GoalHeld, GuardFigure, HighestRate, PartVerdict, ProposedChange, RateCheck,
+    EnvelopeFact, GoalHeld, GuardFigure, HighestRate, PartVerdict, ProposedChange, RateCheck, Restarted,
     SEARCH_SCHEMA_VERSION, SearchOutcome, SearchProof, SearchReport, SettingImportance,
 };
 use plumb_model::settings_search::{SettingsSearch, SettingsSearchResult};
+use plumb_model::start_setting::StartChange;
 use plumb_model::trial::{ArmVerdict, Good, MetricResult, MetricRole, TrialResult};
 use plumb_model::verdict::Verdict;
 
@@ -27,22 +29,29 @@ pub const PROPOSED: &str = "proposed";
 /// The name of the arm with all changes that were found, where fewer are proposed.
 pub const ALL: &str = "all changes";
 
+/// The name of the arm with those of the proposed changes that are shown to matter, where those are fewer.
+pub const SHOWN: &str = "shown changes";
+
+/// The name of the arm with fewer of the changes than all, before the proof.
+pub const FEWER: &str = "fewer changes";
+
+/// The name of the arm whose brokers are started with another value of a setting.
+pub fn started_with(change: &StartChange) -> String {
+    format!("started with {} {}", change.setting, change.to)
+}
+
 /// The name of the arm that has all changes but one.
 pub fn without(setting: &str) -> String {
     format!("without {setting}")
 }
 
-/// The changes of a winner without which the rest is shown to be worse: the least that keeps the gain, as far as each change's own part tells.
-/// All of them where none is shown to matter by itself, as where two do the same.
-pub fn smallest(winner: &Properties, parts: Option<&RunDocument>) -> Properties {
-    let Some(trial) = parts.and_then(|document| document.trial.as_ref()) else { return winner.clone() };
-    let matters = |setting: &str| {
-        let part = primary(trial, &without(setting), ALL);
-        part.is_none_or(|part| part_verdict(part) == PartVerdict::Matters)
-    };
-    let kept: Properties =
-        winner.iter().filter(|(setting, _)| matters(setting)).map(|(a, b)| (a.clone(), b.clone())).collect();
-    if kept.is_empty() { winner.clone() } else { kept }
+/// The changes of a winner that are proven, as far as the trials before the proof go; all of them while those are not over.
+fn smallest(winner: &Properties, before: &[RunDocument]) -> Properties {
+    let trials: Vec<Taken> = before.iter().map(Taken::of).collect();
+    match taking_back(winner, &trials) {
+        TakingBack::Prove(changes) => changes,
+        TakingBack::Parts(_) | TakingBack::Race { .. } => winner.clone(),
+    }
 }
 
 /// The runs of a search.
@@ -52,12 +61,14 @@ pub struct Runs<'a> {
     pub search: &'a RunDocument,
     /// The trial of its result; none where there was none.
     pub proof: Option<&'a RunDocument>,
-    /// The trial of each change's own part.
-    pub parts: Option<&'a RunDocument>,
+    /// The trials by which changes were taken back before the proof, in order: of each change's own part, and of fewer changes against all.
+    pub before_proof: &'a [RunDocument],
     /// The highest rates that hold the goal: of the scenario's settings, and of what is proposed.
     pub highest_rates: Option<&'a RunDocument>,
     /// The trials at other rates.
     pub other_rates: &'a [RunDocument],
+    /// The trial of settings that need a restart.
+    pub restart: Option<&'a RunDocument>,
 }
 
 /// The answer; none of a document that is no search's.
@@ -68,12 +79,17 @@ pub fn report(runs: Runs<'_>) -> Option<SearchReport> {
     let result = document.settings_search.as_ref().unwrap_or(&empty);
     let course = Course::of(&document.plan, result)?;
     let winner = result.winner.clone().unwrap_or_default();
-    let smallest = smallest(&winner, runs.parts);
+    let smallest = smallest(&winner, runs.before_proof);
     let arm = proposed_arm(runs.proof);
-    let settings = if arm == ALL { &winner } else { &smallest };
+    let fewest = shown_to_matter(&smallest, &runs.before_proof.iter().map(Taken::of).collect::<Vec<_>>());
+    let settings = match arm {
+        ALL => &winner,
+        SHOWN => &fewest,
+        _ => &smallest,
+    };
     let proof = runs.proof.and_then(|document| proof(document, arm, search.goal));
     let outcome = outcome(runs, result, proof.as_ref());
-    let changes = || proposed(search, settings, runs.parts);
+    let changes = || proposed(search, settings, &winner, runs.before_proof);
     let (proposed, candidates) = match outcome {
         SearchOutcome::Better => (changes(), Vec::new()),
         SearchOutcome::ToProve | SearchOutcome::NotProven | SearchOutcome::Interrupted => {
@@ -99,11 +115,13 @@ pub fn report(runs: Runs<'_>) -> Option<SearchReport> {
         proof,
         highest_rates: runs.highest_rates.map(highest_rates).unwrap_or_default(),
         other_rates: runs.other_rates.iter().filter_map(rate_check).collect(),
+        restart: restarted(runs, search, result),
         envelope: envelope(document),
         blocks: result.blocks.clone(),
         front: front(&result.blocks),
         aborted: result.blocks.iter().filter(|block| block.aborted).count(),
         failed: result.blocks.iter().filter(|block| block.failed.is_some()).count(),
+        refused: course.refused(),
         ruled_out: course.ruled_out().into_iter().map(str::to_owned).collect(),
         smallest_gain_ratio: result.smallest_gain_ratio,
         spread_log: result.spread_log,
@@ -137,7 +155,7 @@ fn outcome(runs: Runs<'_>, result: &SettingsSearchResult, proof: Option<&SearchP
             _ => SearchOutcome::NotProven,
         },
         Some(BestEnding::Better) => match (runs.proof, proof) {
-            (None, _) if runs.parts.is_some_and(is_stopped) => SearchOutcome::Interrupted,
+            (None, _) if runs.before_proof.iter().any(is_stopped) => SearchOutcome::Interrupted,
             (None, _) => SearchOutcome::ToProve,
             (Some(document), _) if is_stopped(document) => SearchOutcome::Interrupted,
             (Some(document), Some(proof))
@@ -153,17 +171,27 @@ fn outcome(runs: Runs<'_>, result: &SettingsSearchResult, proof: Option<&SearchP
     }
 }
 
-/// What a winner changes, with each change's own part as far as it was measured.
+/// The changes that are proposed, with each one's own part as far as it was measured: among them where it was, else among all that were
+/// found.
 fn proposed(
     search: &SettingsSearch,
+    settings: &Properties,
     winner: &Properties,
-    parts: Option<&RunDocument>,
+    before: &[RunDocument],
 ) -> Vec<ProposedChange> {
-    let trial = parts.and_then(|document| document.trial.as_ref());
-    let is_only = winner.len() == 1;
+    let part_of = |setting: &str| {
+        let mut trials = before.iter().filter_map(|document| document.trial.as_ref());
+        let part = |trial| primary(trial, &without(setting), ALL);
+        match settings == winner {
+            true => trials.find_map(part),
+            false => trials.rev().find_map(part),
+        }
+    };
+    let is_only = settings.len() == 1;
     let change = |(setting, to): (&String, &String)| {
         let dimension = search.dimensions.iter().find(|dimension| dimension.setting == *setting);
-        let part = trial.and_then(|trial| primary(trial, &without(setting), ALL));
+        // Of a single one that was not shown to matter among others the proof is all that is known.
+        let part = part_of(setting).filter(|part| !is_only || part_verdict(part) == PartVerdict::Matters);
         // The trial has the arm without it over the one with it; a reader wants to know what it does.
         let inverse = |of: fn(&MetricResult) -> Option<f64>| part.and_then(of).map(f64::recip);
         ProposedChange {
@@ -181,27 +209,20 @@ fn proposed(
             },
         }
     };
-    winner.iter().map(change).collect()
+    settings.iter().map(change).collect()
 }
 
-/// What the trial of the parts says of one, which allows for how many there are.
-fn part_verdict(part: &MetricResult) -> PartVerdict {
-    match part.verdict {
-        Verdict::Equivalent => PartVerdict::Idle,
-        Verdict::Worse => PartVerdict::Matters,
-        Verdict::Better => PartVerdict::Harmful,
-        Verdict::Undecided => PartVerdict::NotShown,
-    }
-}
-
-/// The arm that is proposed: the one with the fewest changes, unless it is not proven and the one with all of them is.
+/// The arm that is proposed: of those that are proven the one with the fewest changes of which none with more is shown to be better.
 fn proposed_arm(proof: Option<&RunDocument>) -> &'static str {
     let Some(trial) = proof.and_then(|document| document.trial.as_ref()) else { return PROPOSED };
     let is = |arm, against, wanted| verdict(trial, arm, against).is_some_and(|found| found.verdict == wanted);
-    let smallest_is_enough = is(PROPOSED, AS_IS, Verdict::Better)
-        && !is(PROPOSED, ALL, Verdict::Worse)
-        && !is(ALL, PROPOSED, Verdict::Better);
-    if !smallest_is_enough && is(ALL, AS_IS, Verdict::Better) { ALL } else { PROPOSED }
+    let is_less = |arm, than| is(arm, than, Verdict::Worse) || is(than, arm, Verdict::Better);
+    let by_size = [SHOWN, PROPOSED, ALL];
+    let is_enough = |(at, arm): (usize, &&'static str)| {
+        is(arm, AS_IS, Verdict::Better) && !by_size[at + 1..].iter().any(|more| is_less(arm, more))
+    };
+    let found = (0..by_size.len()).map(|at| (at, &by_size[at])).find(|candidate| is_enough(*candidate));
+    found.map_or(PROPOSED, |(_, arm)| *arm)
 }
 
 fn proof(document: &RunDocument, arm: &str, goal: Option<Goal>) -> Option<SearchProof> {
@@ -355,6 +376,44 @@ fn rate_check(document: &RunDocument) -> Option<RateCheck> {
     })
 }
 
+/// What starts of the brokers with other settings are shown to do beside what is proposed, or beside what there is where nothing is.
+fn restarted(runs: Runs<'_>, search: &SettingsSearch, result: &SettingsSearchResult) -> Vec<Restarted> {
+    let Some(document) = runs.restart.filter(|document| document.run.state == RunState::Complete) else {
+        return Vec::new();
+    };
+    let is_sound = document.validity.verdict != ValidityVerdict::Invalid;
+    let of = |change: StartChange| {
+        let trial = document.trial.as_ref()?;
+        let arm = started_with(&change);
+        let is_reference = |metric: &&MetricResult| {
+            metric.arm == arm && [PROPOSED, AS_IS].contains(&metric.against.as_str())
+        };
+        let against = trial.metrics.iter().find(is_reference)?.against.clone();
+        let (figure, found) = (primary(trial, &arm, &against)?, verdict(trial, &arm, &against)?);
+        let is_equal = trial.unequal_guarantees.is_empty();
+        let mut reasons: Vec<String> = found.vetoes.iter().chain(&found.reason).cloned().collect();
+        reasons.extend(
+            trial.unequal_guarantees.iter().map(|unequal| format!("it promises something else: {unequal}")),
+        );
+        if !is_sound {
+            reasons.push("the figures of the trial are not fit for use".to_owned());
+        }
+        Some(Restarted {
+            change,
+            against,
+            estimate_ratio: figure.estimate_ratio,
+            interval_low: figure.interval_low,
+            interval_high: figure.interval_high,
+            level: figure.level,
+            verdict: if is_equal && is_sound { found.verdict } else { Verdict::Undecided },
+            reasons,
+            pairs: figure.pairs,
+            starts: starts(document),
+        })
+    };
+    restarts(search, result).into_iter().filter_map(of).collect()
+}
+
 /// What the figures hold for: another load, host or version is another question.
 fn envelope(document: &RunDocument) -> Vec<EnvelopeFact> {
     let Some(step) = document.plan.steps.first() else { return Vec::new() };
@@ -458,6 +517,8 @@ fn summary(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
         sentences.push("No change is proposed.".to_owned());
     }
     sentences
+        .extend(report.restart.iter().filter(|start| start.verdict == Verdict::Better).map(better_start));
+    sentences
 }
 
 fn better(report: &SearchReport) -> Vec<String> {
@@ -486,10 +547,35 @@ fn better(report: &SearchReport) -> Vec<String> {
             starts => format!(", on {} of the brokers", counted(starts as usize, "start")),
         }
     )];
+    let doubtful = |change: &&ProposedChange| {
+        matches!(change.verdict, PartVerdict::NotShown | PartVerdict::Idle | PartVerdict::Harmful)
+    };
+    match report.proposed.iter().filter(doubtful).count() {
+        0 => {}
+        doubtful => sentences.push(format!(
+            "{doubtful} of them not shown to matter alone; fewer changes did not do as well in a trial."
+        )),
+    }
     if let Some(goal) = proof.goal_held {
         sentences.push(format!("The goal held in {} of {} blocks.", goal.held, goal.blocks));
     }
     sentences
+}
+
+fn better_start(start: &Restarted) -> String {
+    let interval = match (start.interval_low, start.interval_high) {
+        (Some(low), Some(high)) => format!(" ({} to {})", ratio(low), ratio(high)),
+        _ => String::new(),
+    };
+    format!(
+        "Worth a restart: brokers started with {} {} do better than {}, {}{interval} in {} of {}.",
+        start.change.setting,
+        start.change.to,
+        if start.against == AS_IS { "yours" } else { "yours with what is proposed" },
+        start.estimate_ratio.map(ratio).unwrap_or_default(),
+        counted(start.pairs as usize, "pair"),
+        counted(start.starts as usize, "start")
+    )
 }
 
 fn higher(report: &SearchReport) -> Vec<String> {

@@ -108,6 +108,7 @@ fn blocks_that_another_one_beats_in_everything_are_not_of_the_front() {
         feasible: None,
         aborted: false,
         failed: None,
+        refused: None,
         measured_s: 20.0,
         achieved_per_s: Some(300.0),
         p50_ns: None,
@@ -128,4 +129,40 @@ fn blocks_that_another_one_beats_in_everything_are_not_of_the_front() {
     // The lucky one of three equal settings is no better than the others.
     let alike = [block("a", 1.0, 5.0), block("b", 3.0, 4.0), block("b", 0.5, 0.5), block("b", 4.0, 6.0)];
     assert_eq!(front(&alike), [0, 1]);
+}
+
+#[test]
+fn a_finding_advises_a_start_of_a_labs_brokers_unless_they_have_it_or_are_no_lab() {
+    let mut plan = plan(None);
+    let advising = |id: &str| Finding::new(id, plumb_model::finding::Severity::Note, String::new());
+    let all =
+        [advising("request-queue-full"), advising("few-replica-fetchers"), advising("request-queue-full")];
+    assert_eq!(advised_restart(&plan, &all), [], "brokers that are there are not started");
+    let lab = |properties: &[(&str, &str)]| plumb_model::plan::ClusterPlan::Lab {
+        brokers: 1,
+        tls: false,
+        inter_broker: plumb_model::plan::InterBroker::default(),
+        broker_properties: settings(properties),
+        jvm_flags: Vec::new(),
+        heap: "512m".to_owned(),
+        log_dirs: Vec::new(),
+        log_dir_layout: plumb_model::plan::LogDirLayout::default(),
+    };
+    plan.cluster = lab(&[("queued.max.requests", "8")]);
+    let advised = advised_restart(&plan, &all);
+    let told: Vec<(&str, &str, &str)> = advised
+        .iter()
+        .map(|change| (change.setting.as_str(), change.from.as_str(), change.to.as_str()))
+        .collect();
+    assert_eq!(told, [("queued.max.requests", "8", "500"), ("num.replica.fetchers", "1", "4")]);
+    // The default is what is advised, and what there is.
+    plan.cluster = lab(&[]);
+    assert_eq!(advised_restart(&plan, &all).len(), 1);
+    // What the scenario names comes first, and is not tried at two values.
+    let mut search = plan.settings_search.clone().unwrap();
+    let named =
+        StartChange { setting: "num.replica.fetchers".to_owned(), to: "2".to_owned(), ..advised[1].clone() };
+    search.restart = vec![named.clone()];
+    let result = SettingsSearchResult { advised_restart: advised.clone(), ..SettingsSearchResult::default() };
+    assert_eq!(restarts(&search, &result), [named, advised[0].clone()]);
 }

@@ -1,11 +1,14 @@
 //! The space of a search for settings: which settings of the first step may change, between which values, and what is tried first.
 
 mod presets;
+mod restart;
 
 use super::trail::Trail;
 use super::{ResolveError, goal};
 use crate::metric::of_latency;
-use crate::plan::{Goal, GoalLatency, Keys, Length, Mode, Origin, Properties, StepPlan, TopicPlan};
+use crate::plan::{
+    ClusterPlan, Goal, GoalLatency, Keys, Length, Mode, Origin, Properties, StepPlan, TopicPlan,
+};
 use crate::property::{is_client_default, same_value, usual_name};
 use crate::scenario::{Scenario, SearchWords};
 use crate::settings_search::{
@@ -28,6 +31,7 @@ const SAMPLES: f64 = 10.0;
 /// Fits the steps of a scenario to a search: one step, of the length of all blocks together.
 pub(super) fn search(
     scenario: &Scenario,
+    cluster: &ClusterPlan,
     steps: &mut Vec<StepPlan>,
     trail: &mut Trail,
 ) -> Result<Option<SettingsSearch>, ResolveError> {
@@ -75,8 +79,10 @@ pub(super) fn search(
     }
     refuse_short(goal, &first, block, trail)?;
     let metric = metric(objective, goal, &first, block);
+    let restart = restart::restart(words, cluster, trail)?;
+    let presets = Vec::new();
     let mut search =
-        SettingsSearch { objective, metric, goal, budget, block, dimensions, presets: Vec::new(), left_out };
+        SettingsSearch { objective, metric, goal, budget, block, dimensions, presets, left_out, restart };
     search.presets = presets::presets(&search);
     for other in &steps[1..] {
         match as_preset(&search, &first, other) {

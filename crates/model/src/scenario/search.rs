@@ -1,10 +1,11 @@
 //! The words of a search for settings.
 
-use super::GoalWords;
+use super::{GoalWords, Scalar};
 use crate::settings_search::Objective;
 use crate::units::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The search for the best settings of the first setup; further setups are tried as they are.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
@@ -20,6 +21,10 @@ pub struct SearchWords {
     pub block: Option<Nanos>,
     /// The settings that may change, such as `producer.linger.ms`, or all of an owner, such as `consumer`; without it all that there are.
     pub settings: Option<Vec<String>>,
+    /// Settings of the lab's brokers that need a restart, such as `queued.max.requests: 1000`, each tried by itself in a last trial; `heap` is
+    /// that of each broker.
+    #[serde(default)]
+    pub restart: BTreeMap<String, Scalar>,
     /// With `durability`, setups that promise less or more than the first are searched from as well, each kind of promise by itself.
     pub allow: Option<Vec<SearchAllow>>,
 }

@@ -5,17 +5,22 @@ use crate::fold::StepFold;
 use crate::next_block::Apart;
 use crate::utc::timestamp;
 use jiff::Timestamp;
-use plumb_judge::settings_search::{NextBlock, objective, path_facts};
+use plumb_judge::settings_search::{About, NextBlock, objective, path_facts, refusal, refuses_messages};
 use plumb_judge::trial::metric_value;
+use plumb_load::LoadError;
 use plumb_model::document::BlockResult;
 use plumb_model::fault::chain;
 use plumb_model::figure::{count, counted, significant, time};
 use plumb_model::finding::Finding;
 use plumb_model::metric::{LatencyQuantile, goal_of};
-use plumb_model::observation::Spoilt;
+use plumb_model::observation::{ErrorCount, Spoilt};
 use plumb_model::plan::{Goal, GoalLatency};
-use plumb_model::settings_search::{Objective, PathFacts, SearchBlock, SettingsSearch};
+use plumb_model::settings_search::{Objective, PathFacts, Refusal, RefusedBy, SearchBlock, SettingsSearch};
 use plumb_stats::distribution::samples_needed;
+use plumb_tune::setting::SettingError;
+
+/// How a refusal to make the block's topic begins to say what was wanted.
+const CREATE: &str = "create topic";
 
 /// A block is not given up before this share of it.
 const GIVE_UP_AFTER: f64 = 0.25;
@@ -83,11 +88,13 @@ impl Trying {
         let document = &apart.record.document;
         let step = &document.steps[0];
         let Some(block) = step.blocks.last() else {
-            return self.nothing("nothing was measured".to_owned());
+            return self.nothing("nothing was measured".to_owned(), None);
         };
         let objective = objective(search, block);
         let goal_ratio = search.goal.and_then(|goal| goal_ratio(goal, &apart.fold));
         let failed = self.why_not(search, block, objective, goal_ratio);
+        let refused = failed.as_ref().and_then(|_| self.refused_messages(block, &step.errors));
+        let failed = refused.as_ref().map(Refusal::sentence).or(failed);
         let latency = if block.end_to_end.samples > 0 { &block.end_to_end } else { &block.acknowledge };
         let line = SearchBlock {
             settings: self.next.settings,
@@ -103,13 +110,61 @@ impl Trying {
             p99_ns: latency.p99_ns.map(|ns| ns as f64),
             cpu_per_message_us: metric_value("cpu.per_message", block),
             failed,
+            refused,
         };
         Told { block: line, path: Some(path_facts(search, block)), findings: document.findings.clone() }
     }
 
-    /// A block that the client or the broker refused.
-    pub(super) fn refused(self, error: &SessionError) -> Told {
-        self.nothing(chain(error).join(": "))
+    /// A block that the client, the broker or the host refused; none where the error is no refusal of its settings.
+    pub(super) fn refused(self, error: &SessionError) -> Option<Told> {
+        if self.next.settings.is_empty() {
+            return None;
+        }
+        let refusal = self.refusal(error)?;
+        Some(self.nothing(refusal.sentence(), Some(refusal)))
+    }
+
+    fn refusal(&self, error: &SessionError) -> Option<Refusal> {
+        let (by, about, words) = match error {
+            SessionError::Load(error) if !error.is_refusal() => return None,
+            SessionError::Load(LoadError::Property { key, value, reason }) => {
+                (RefusedBy::Client, About::Property { key, value }, reason.clone())
+            }
+            SessionError::Load(LoadError::Properties { reason }) => {
+                (RefusedBy::Client, About::Clients, reason.clone())
+            }
+            SessionError::Load(error @ LoadError::TooLargeForProducer { .. }) => {
+                (RefusedBy::Client, About::Clients, error.to_string())
+            }
+            SessionError::Load(LoadError::Refused { operation, reason }) => {
+                let about = if operation.starts_with(CREATE) { About::Topic } else { About::Anything };
+                (RefusedBy::Broker, about, reason.clone())
+            }
+            SessionError::Load(error) => (RefusedBy::Broker, About::Anything, error.to_string()),
+            SessionError::Setting(
+                setting @ (SettingError::Refused { name, .. }
+                | SettingError::NotInEffect { name, .. }
+                | SettingError::NotTaken { name, .. }),
+            ) => (RefusedBy::Host, About::Host(name), chain(setting).join(": ")),
+            _ => return None,
+        };
+        Some(refusal(&self.next.settings, by, about, &words))
+    }
+
+    /// The refusal of messages by the broker, in a block of which some failed; none where it gave no such reason.
+    fn refused_messages(&self, block: &BlockResult, errors: &[ErrorCount]) -> Option<Refusal> {
+        if block.counts.failed == 0 || self.next.settings.is_empty() {
+            return None;
+        }
+        let error = errors.iter().find(|error| refuses_messages(&error.code))?;
+        let words = format!(
+            "{} of {}: {} ({})",
+            count(block.counts.failed),
+            counted(block.counts.sent as usize, "message"),
+            error.message,
+            error.code
+        );
+        Some(refusal(&self.next.settings, RefusedBy::Broker, About::Messages(&error.code), &words))
     }
 
     /// The reason why a block's figures are of no use; none where they are.
@@ -133,7 +188,7 @@ impl Trying {
         (search.goal.is_some() && goal_ratio.is_none()).then(|| "too few samples for the goal".to_owned())
     }
 
-    fn nothing(self, reason: String) -> Told {
+    fn nothing(self, reason: String, refused: Option<Refusal>) -> Told {
         let block = SearchBlock {
             settings: self.next.settings,
             purpose: self.next.purpose,
@@ -143,6 +198,7 @@ impl Trying {
             feasible: None,
             aborted: false,
             failed: Some(reason),
+            refused,
             measured_s: 0.0,
             achieved_per_s: None,
             p50_ns: None,
@@ -163,6 +219,9 @@ fn goal_ratio(goal: Goal, fold: &StepFold) -> Option<f64> {
 
 /// A block in a line.
 pub(super) fn in_a_line(block: &SearchBlock, search: &SettingsSearch) -> String {
+    if let Some(refusal) = &block.refused {
+        return refusal.sentence();
+    }
     if let Some(reason) = &block.failed {
         return format!("not used: {reason}");
     }

@@ -3,15 +3,16 @@
 use super::request::{Request, host_of};
 use crate::yaml::{Key, Value};
 use anyhow::Result;
-use plumb_judge::settings_search::{ALL, AS_IS, PROPOSED, without};
+use plumb_judge::settings_search::{ALL, AS_IS, FEWER, PROPOSED, SHOWN, started_with, without};
 use plumb_judge::trial::{Unit, comparisons, deciding_level};
 use plumb_model::plan::{ClusterPlan, Plan, Properties};
 use plumb_model::property::usual_name;
 use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::{
-    ArmClusterWords, ArmWords, ArmsWords, LoadWords, OneOrMany, RateWords, Scalar, SetupWords,
+    ArmClusterWords, ArmLabWords, ArmWords, ArmsWords, LoadWords, OneOrMany, RateWords, Scalar, SetupWords,
 };
 use plumb_model::settings_search::of_owner;
+use plumb_model::start_setting::{HEAP, StartChange};
 use plumb_model::trial::Against;
 use plumb_model::tunable::Owner;
 
@@ -31,8 +32,10 @@ pub(super) struct Proof<'a> {
     pub(super) request: &'a Request,
     /// All changes that were found.
     pub(super) winner: &'a Properties,
-    /// Those without which the rest is worse.
+    /// Those that are left when what is not shown to matter is taken back.
     pub(super) smallest: Properties,
+    /// Those of them that are shown to matter.
+    pub(super) shown: Properties,
     /// The changes before those that seemed idle were taken back, where that is more.
     pub(super) unpruned: Option<&'a Properties>,
     /// The rate at which it was found, where that is not the scenario's.
@@ -82,15 +85,24 @@ impl Proof<'_> {
             false => Some(self.winner),
         };
         arms.extend(all.map(|all| (ALL, all.clone())));
+        if self.shown != self.smallest {
+            arms.push((SHOWN, self.shown.clone()));
+        }
         let pairs = Pairs { number: self.request.pairs, restarts: true };
         self.trial(&named(arms), pairs, self.rate_per_s)
     }
 
+    /// The trial of fewer changes against all.
+    pub(super) fn race_plan(&self, all: &Properties, fewer: &Properties) -> Result<Plan> {
+        let arms = named(vec![(ALL, all.clone()), (FEWER, fewer.clone())]);
+        self.trial(&arms, Pairs { number: PARTS_PAIRS, restarts: false }, self.rate_per_s)
+    }
+
     /// The trial of each change's own part: all of them against all but one; in so many times the usual pairs.
-    pub(super) fn parts_plan(&self, times: u32) -> Result<Plan> {
-        let mut arms = vec![(ALL.to_owned(), self.winner.clone())];
-        for setting in self.winner.keys() {
-            let mut others = self.winner.clone();
+    pub(super) fn parts_plan(&self, all: &Properties, times: u32) -> Result<Plan> {
+        let mut arms = vec![(ALL.to_owned(), all.clone())];
+        for setting in all.keys() {
+            let mut others = all.clone();
             others.remove(setting);
             arms.push((without(setting), others));
         }
@@ -144,40 +156,9 @@ impl Proof<'_> {
     }
 
     fn trial(&self, arms: &[(String, Properties)], pairs: Pairs, rate: Option<f64>) -> Result<Plan> {
-        let (mut scenario, sources) = self.request.scenario()?;
-        let search = self.request.search_plan()?;
-        let Some(space) = &search.settings_search else {
-            anyhow::bail!("the plan of the search has no space")
-        };
-        let first = scenario.setups.first().cloned().unwrap_or_default();
-        scenario.search = None;
-        scenario.setups = Vec::new();
-        scenario.blocks = None;
-        scenario.twin = None;
-        scenario.seed = Some(self.request.seed ^ PROOF_SEED);
-        scenario.arms =
-            ArmsWords(arms.iter().map(|(name, settings)| (name.clone(), arm(&first, settings))).collect());
-        // What is left of the load's words is the first setup's or the scenario's; its length is a block's.
-        for (_, arm) in &mut scenario.arms.0 {
-            arm.load.count = None;
-            arm.load.duration = Some(OneOrMany::One(space.block));
-            if let Some(rate) = rate {
-                arm.load.rate = Some(OneOrMany::One(RateWords::PerSecond(rate)));
-            }
-        }
-        scenario.load.count = None;
-        scenario.load.duration = Some(OneOrMany::One(space.block));
-        let is_lab = matches!(search.cluster, ClusterPlan::Lab { .. });
-        let words = scenario.trial.get_or_insert_default();
-        if arms.iter().any(|(name, _)| name == ALL) && arms[0].0 == AS_IS {
-            words.against = Some(Against::EachOther);
-        }
-        words.primary.get_or_insert_with(|| space.metric.clone());
-        words.until_decided = None;
-        words.max_pairs = None;
-        words.pairs = Some(pairs.number);
-        words.restart_every = Some(u32::from(is_lab && pairs.restarts));
-        Ok(resolve(&scenario, &Sources::clone(&sources))?)
+        let arms: Vec<Arm> =
+            arms.iter().map(|(name, settings)| Arm { name, settings, start: None }).collect();
+        trial(self.request, &arms, pairs, rate)
     }
 
     /// The scenario of the trial, for another day.
@@ -221,6 +202,79 @@ impl Proof<'_> {
         kept.push(entry("seed", Value::Scalar((self.request.seed ^ PROOF_SEED).to_string())));
         Ok(Value::Map(kept).to_yaml())
     }
+}
+
+/// An arm of a trial.
+struct Arm<'a> {
+    name: &'a str,
+    /// Changes over the first setup.
+    settings: &'a Properties,
+    /// What its brokers are started with.
+    start: Option<&'a StartChange>,
+}
+
+impl Arm<'_> {
+    fn words(&self, first: &SetupWords) -> ArmWords {
+        let mut words = arm(first, self.settings);
+        if let Some(change) = self.start {
+            let mut lab = ArmLabWords::default();
+            match change.setting.as_str() {
+                HEAP => lab.heap = Some(change.to.clone()),
+                name => {
+                    lab.broker_properties.insert(name.to_owned(), Scalar(change.to.clone()));
+                }
+            }
+            words.cluster = Some(ArmClusterWords::Lab(lab));
+        }
+        words
+    }
+}
+
+/// The last trial: brokers started with each of these against the others, all with the settings that are proposed.
+pub(super) fn restart_plan(
+    request: &Request,
+    settings: &Properties,
+    changes: &[StartChange],
+) -> Result<Plan> {
+    let names: Vec<String> = changes.iter().map(started_with).collect();
+    let reference = if settings.is_empty() { AS_IS } else { PROPOSED };
+    let mut arms = vec![Arm { name: reference, settings, start: None }];
+    arms.extend(changes.iter().zip(&names).map(|(change, name)| Arm { name, settings, start: Some(change) }));
+    trial(request, &arms, Pairs { number: request.pairs, restarts: true }, None)
+}
+
+fn trial(request: &Request, arms: &[Arm<'_>], pairs: Pairs, rate: Option<f64>) -> Result<Plan> {
+    let (mut scenario, sources) = request.scenario()?;
+    let search = request.search_plan()?;
+    let Some(space) = &search.settings_search else { anyhow::bail!("the plan of the search has no space") };
+    let first = scenario.setups.first().cloned().unwrap_or_default();
+    scenario.search = None;
+    scenario.setups = Vec::new();
+    scenario.blocks = None;
+    scenario.twin = None;
+    scenario.seed = Some(request.seed ^ PROOF_SEED);
+    scenario.arms = ArmsWords(arms.iter().map(|of| (of.name.to_owned(), of.words(&first))).collect());
+    // What is left of the load's words is the first setup's or the scenario's; its length is a block's.
+    for (_, arm) in &mut scenario.arms.0 {
+        arm.load.count = None;
+        arm.load.duration = Some(OneOrMany::One(space.block));
+        if let Some(rate) = rate {
+            arm.load.rate = Some(OneOrMany::One(RateWords::PerSecond(rate)));
+        }
+    }
+    scenario.load.count = None;
+    scenario.load.duration = Some(OneOrMany::One(space.block));
+    let is_lab = matches!(search.cluster, ClusterPlan::Lab { .. });
+    let words = scenario.trial.get_or_insert_default();
+    if arms.iter().any(|arm| [ALL, SHOWN].contains(&arm.name)) && arms[0].name == AS_IS {
+        words.against = Some(Against::EachOther);
+    }
+    words.primary.get_or_insert_with(|| space.metric.clone());
+    words.until_decided = None;
+    words.max_pairs = None;
+    words.pairs = Some(pairs.number);
+    words.restart_every = Some(u32::from(is_lab && pairs.restarts));
+    Ok(resolve(&scenario, &Sources::clone(&sources))?)
 }
 
 fn named(arms: Vec<(&str, Properties)>) -> Vec<(String, Properties)> {

@@ -30,6 +30,7 @@ fn block(settings: Properties) -> SearchBlock {
         feasible: None,
         aborted: false,
         failed: None,
+        refused: None,
         measured_s: 20.0,
         achieved_per_s: Some(300.0),
         p50_ns: Some(5e6),
@@ -136,8 +137,15 @@ fn parts() -> RunDocument {
     ])
 }
 
-fn answer(search: &RunDocument, proof: Option<&RunDocument>, parts: Option<&RunDocument>) -> SearchReport {
-    report(Runs { search, proof, parts, highest_rates: None, other_rates: &[] }).unwrap()
+/// Fewer changes against all.
+fn race(verdict: Verdict) -> RunDocument {
+    let (low, high) = if verdict == Verdict::Worse { (1.5, 2.0) } else { (0.98, 1.03) };
+    trial(&[compared(FEWER, ALL, low, high, verdict)])
+}
+
+fn answer(search: &RunDocument, proof: Option<&RunDocument>, before_proof: &[RunDocument]) -> SearchReport {
+    report(Runs { search, proof, before_proof, highest_rates: None, other_rates: &[], restart: None })
+        .unwrap()
 }
 
 fn names(changes: &[ProposedChange]) -> Vec<&str> {
@@ -145,21 +153,42 @@ fn names(changes: &[ProposedChange]) -> Vec<&str> {
 }
 
 #[test]
-fn only_changes_without_which_the_rest_is_worse_are_to_be_proven_and_all_where_none_is_shown_to_matter() {
-    assert_eq!(smallest(&winner(), Some(&parts())), settings(&[(LINGER, "0")]));
+fn only_changes_without_which_the_rest_is_worse_are_proven_once_the_rest_is_raced() {
+    let linger = settings(&[(LINGER, "0")]);
+    assert_eq!(smallest(&winner(), &[]), winner());
+    assert_eq!(smallest(&winner(), &[parts()]), winner(), "the race is not over");
+    assert_eq!(smallest(&winner(), &[parts(), race(Verdict::Undecided)]), linger);
+    assert_eq!(smallest(&winner(), &[parts(), race(Verdict::Worse)]), winner());
+}
+
+#[test]
+fn a_single_change_that_no_part_shows_is_the_whole_of_what_is_proven() {
     let neither = trial(&[
         compared(&without(LINGER), ALL, 0.9, 1.2, Verdict::Undecided),
         compared(&without(FETCH), ALL, 0.8, 1.1, Verdict::Undecided),
     ]);
-    assert_eq!(smallest(&winner(), Some(&neither)), winner());
-    assert_eq!(smallest(&winner(), None), winner());
+    let before = [neither, race(Verdict::Undecided)];
+    let search = search(BestEnding::Better);
+    let proof = trial(&[compared(PROPOSED, AS_IS, 0.08, 0.125, Verdict::Better)]);
+    let answer = answer(&search, Some(&proof), &before);
+    assert_eq!(names(&answer.proposed), [LINGER]);
+    assert_eq!((answer.proposed[0].verdict, answer.proposed[0].effect), (PartVerdict::Whole, None));
+}
+
+#[test]
+fn changes_that_are_not_shown_and_could_not_be_taken_back_are_said_to_be_so() {
+    let search = search(BestEnding::Better);
+    let proof = trial(&[compared(PROPOSED, AS_IS, 0.08, 0.125, Verdict::Better)]);
+    let answer = answer(&search, Some(&proof), &[parts(), race(Verdict::Worse)]);
+    assert_eq!(names(&answer.proposed), [FETCH, LINGER]);
+    assert!(answer.summary[1].starts_with("1 of them not shown to matter alone"), "{:?}", answer.summary);
 }
 
 #[test]
 fn a_part_is_what_the_change_does_and_not_what_its_absence_does() {
     let search = search(BestEnding::Better);
     let proof = trial(&[compared(PROPOSED, AS_IS, 0.08, 0.125, Verdict::Better)]);
-    let answer = answer(&search, Some(&proof), Some(&parts()));
+    let answer = answer(&search, Some(&proof), &[parts(), race(Verdict::Equivalent)]);
     assert_eq!(answer.outcome, SearchOutcome::Better);
     assert_eq!(names(&answer.proposed), [LINGER]);
     let change = &answer.proposed[0];
@@ -180,9 +209,31 @@ fn where_the_fewest_changes_are_not_enough_all_of_them_are_proposed_with_their_o
         compared(ALL, AS_IS, 0.08, 0.125, Verdict::Better),
         compared(ALL, PROPOSED, 0.1, 0.3, Verdict::Better),
     ]);
-    let answer = answer(&search, Some(&proof), Some(&parts()));
+    let answer = answer(&search, Some(&proof), &[parts(), race(Verdict::Equivalent)]);
     assert_eq!(names(&answer.proposed), [FETCH, LINGER]);
     assert_eq!(answer.proof.unwrap().interval_high, Some(0.125));
+}
+
+#[test]
+fn of_what_is_proven_the_fewest_changes_are_proposed_unless_more_are_shown_to_do_better() {
+    let search = search(BestEnding::Better);
+    let neither = trial(&[
+        compared(&without(LINGER), ALL, 1.01, 1.5, Verdict::Undecided),
+        compared(&without(FETCH), ALL, 0.9, 1.1, Verdict::Undecided),
+    ]);
+    // Nothing less held against both of them before the proof.
+    let before = [neither, race(Verdict::Worse)];
+    let proposed = |more: Verdict| {
+        let proof = trial(&[
+            compared(PROPOSED, AS_IS, 0.08, 0.125, Verdict::Better),
+            compared(SHOWN, AS_IS, 0.1, 0.2, Verdict::Better),
+            compared(SHOWN, PROPOSED, 1.0, 1.4, more),
+        ]);
+        let answer = answer(&search, Some(&proof), &before);
+        (answer.proof.unwrap().interval_high, names(&answer.proposed).len())
+    };
+    assert_eq!(proposed(Verdict::Undecided), (Some(0.2), 1));
+    assert_eq!(proposed(Verdict::Worse), (Some(0.125), 2));
 }
 
 #[test]
@@ -195,20 +246,20 @@ fn what_is_not_proven_is_a_candidate_and_nothing_is_proposed() {
     unfit.validity.verdict = ValidityVerdict::Invalid;
     let undecided = trial(&[compared(PROPOSED, AS_IS, 0.4, 1.2, Verdict::Undecided)]);
     for proof in [unlike, unfit, undecided] {
-        let answer = answer(&search, Some(&proof), None);
+        let answer = answer(&search, Some(&proof), &[]);
         assert_eq!(answer.outcome, SearchOutcome::NotProven);
         assert_eq!((answer.proposed.len(), answer.candidates.len()), (0, 2));
     }
-    let to_prove = answer(&search, None, None);
+    let to_prove = answer(&search, None, &[]);
     assert_eq!((to_prove.outcome, to_prove.proposed.len()), (SearchOutcome::ToProve, 0));
 }
 
 #[test]
 fn nothing_tried_is_not_as_good_as_any() {
     let mut document = search(BestEnding::AsGood);
-    assert_eq!(answer(&document, None, None).outcome, SearchOutcome::AsGood);
+    assert_eq!(answer(&document, None, &[]).outcome, SearchOutcome::AsGood);
     document.settings_search.as_mut().unwrap().blocks.truncate(1);
-    let answer = answer(&document, None, None);
+    let answer = answer(&document, None, &[]);
     assert_eq!(answer.outcome, SearchOutcome::NothingTried);
     assert!(answer.summary[0].starts_with("Nothing else was tried in 1 block"), "{:?}", answer.summary);
 }
@@ -237,8 +288,14 @@ fn a_rate_is_higher_only_where_the_other_one_is_confirmed_not_to_hold_it() {
     };
     let outcome = |rates: &RunDocument| {
         let search = search(BestEnding::Better);
-        let runs =
-            Runs { search: &search, proof: None, parts: None, highest_rates: Some(rates), other_rates: &[] };
+        let runs = Runs {
+            search: &search,
+            proof: None,
+            before_proof: &[],
+            highest_rates: Some(rates),
+            other_rates: &[],
+            restart: None,
+        };
         report(runs).unwrap().outcome
     };
     assert_eq!(outcome(&rates((Some(1_000.0), Some(1_100.0)), Some(1_500.0))), SearchOutcome::Better);
@@ -247,4 +304,49 @@ fn a_rate_is_higher_only_where_the_other_one_is_confirmed_not_to_hold_it() {
     let mut unlike = rates((Some(1_000.0), Some(1_100.0)), Some(1_500.0));
     unlike.steps[1].durability.acks = Some("0".to_owned());
     assert_eq!(outcome(&unlike), SearchOutcome::NotProven);
+}
+
+#[test]
+fn a_start_that_does_better_is_worth_a_restart_and_no_part_of_what_is_proposed() {
+    let change = |setting: &str| StartChange {
+        setting: setting.to_owned(),
+        from: "1".to_owned(),
+        to: "2".to_owned(),
+        advised_by: None,
+    };
+    let (better, not) = (change("queued.max.requests"), change("heap"));
+    let mut document = search(BestEnding::AsGood);
+    document.plan.settings_search.as_mut().unwrap().restart = vec![better.clone(), not.clone()];
+    let restart = trial(&[
+        compared(&started_with(&better), AS_IS, 0.5, 0.7, Verdict::Better),
+        compared(&started_with(&not), AS_IS, 0.9, 1.2, Verdict::Undecided),
+    ]);
+    let answered = |restart: &RunDocument| {
+        let runs = Runs {
+            search: &document,
+            proof: None,
+            before_proof: &[],
+            highest_rates: None,
+            other_rates: &[],
+            restart: Some(restart),
+        };
+        report(runs).unwrap()
+    };
+    let answer = answered(&restart);
+    assert_eq!((answer.outcome, answer.proposed.len()), (SearchOutcome::AsGood, 0));
+    let verdicts: Vec<Verdict> = answer.restart.iter().map(|start| start.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Better, Verdict::Undecided]);
+    let worth: Vec<&String> = answer.summary.iter().filter(|text| text.contains("Worth a restart")).collect();
+    assert!(matches!(worth[..], [one] if one.contains("queued.max.requests 2")), "{:?}", answer.summary);
+    // What promises something else, or is unfit, is no better.
+    let mut unlike = trial(&[compared(&started_with(&better), AS_IS, 0.5, 0.7, Verdict::Better)]);
+    unlike.trial.as_mut().unwrap().unequal_guarantees = vec!["acks: all / 0".to_owned()];
+    let mut unfit = restart;
+    unfit.validity.verdict = ValidityVerdict::Invalid;
+    for doubtful in [unlike, unfit] {
+        let answer = answered(&doubtful);
+        assert_eq!(answer.restart[0].verdict, Verdict::Undecided);
+        assert!(!answer.restart[0].reasons.is_empty());
+        assert!(answer.summary.iter().all(|text| !text.contains("restart")), "{:?}", answer.summary);
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::scenario::SearchWords;
+use crate::settings_search::SettingsSearch;
 
 /// Setups of these producer properties, each a list of names and values.
 fn plan(setups: &[&[(&str, &str)]]) -> Plan {
@@ -51,4 +52,43 @@ fn a_default_that_a_setup_writes_is_no_difference() {
     let preset = search.presets.last().unwrap();
     assert_eq!(preset.settings, [("producer.linger.ms".to_owned(), "0.2".to_owned())].into());
     assert!(search.left_out.iter().all(|left| !left.what.starts_with("setup")), "{:?}", search.left_out);
+}
+
+/// What a search with these settings of starts comes to on a lab, or elsewhere.
+fn restart(settings: &[(&str, &str)], is_lab: bool) -> Result<SettingsSearch, String> {
+    let mut scenario = base();
+    scenario.load.count = None;
+    if !is_lab {
+        let bootstrap = Some("127.0.0.1:9092".to_owned());
+        scenario.cluster = Some(ClusterWords { bootstrap, ..ClusterWords::default() });
+    }
+    let restart =
+        settings.iter().map(|(name, value)| ((*name).to_owned(), Scalar((*value).to_owned()))).collect();
+    scenario.search = Some(SearchWords { restart, ..SearchWords::default() });
+    let plan = resolve(&scenario, &Sources::new()).map_err(|error| error.to_string())?;
+    Ok(plan.settings_search.unwrap())
+}
+
+#[test]
+fn what_needs_a_restart_is_no_dimension_and_is_kept_for_the_last_trial() {
+    let search = restart(&[("queued.max.requests", "1000"), ("heap", "1g")], true).unwrap();
+    assert!(search.dimensions.iter().all(|dimension| !dimension.setting.contains("queued.max.requests")));
+    let changes: Vec<(&str, &str, &str)> = search
+        .restart
+        .iter()
+        .map(|change| (change.setting.as_str(), change.from.as_str(), change.to.as_str()))
+        .collect();
+    assert_eq!(changes, [("heap", "512m", "1g"), ("queued.max.requests", "500", "1000")]);
+}
+
+#[test]
+fn brokers_are_started_with_nothing_that_changes_a_promise_and_only_those_of_a_lab() {
+    let refusal = |settings: &[(&str, &str)], is_lab| restart(settings, is_lab).unwrap_err();
+    let flush = refusal(&[("log.flush.interval.messages", "1")], true);
+    assert!(flush.contains("log.flush.interval.messages") && flush.contains("promise"), "{flush}");
+    assert!(refusal(&[("queued.max.requests", "1000")], false).contains("only the brokers of a lab"));
+    assert!(refusal(&[("queued.max.requests", "500")], true).contains("another value than 500"));
+    let four: Vec<(&str, &str)> =
+        crate::start_setting::START_SETTINGS[1..5].iter().map(|setting| (setting.name, "77")).collect();
+    assert!(refusal(&four, true).contains("at most 3"));
 }

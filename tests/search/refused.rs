@@ -1,0 +1,82 @@
+//! What a broker does not take is learnt: it is said in whose words, and not tried again.
+
+use super::{assert_replays, document, json, search, sink};
+use plumb_lab::sink::{ApiKey, Apis, Delay};
+use plumb_model::settings_search::SearchBlock;
+use serde_json::Value;
+use std::time::Duration;
+
+/// A topic that takes no batches beyond 20,000 B; the presets of larger batches make such.
+const SMALL: &str = "\
+load: {rate: 2000, size: 1000B, warm_up: 100ms}
+topic: {configs: {max.message.bytes: 20000}}
+search: {budget: 20, block: 300ms, settings: [producer.linger.ms, producer.batch.size]}
+setups:
+- producer: {linger.ms: 30, batch.size: 16384}
+";
+
+/// The sink knows no such setting of topics.
+const UNKNOWN: &str = "\
+load: {rate: 200, warm_up: 100ms}
+search: {budget: 24, block: 300ms, settings: [producer.linger.ms, topic.index.interval.bytes]}
+setups:
+- producer: {linger.ms: 30}
+";
+
+/// The value of a setting in the blocks that were refused, and in those that ran.
+fn values(blocks: &[SearchBlock], setting: &str) -> (Vec<f64>, Vec<f64>) {
+    let of = |is_refused: bool| {
+        let blocks = blocks.iter().filter(|block| block.refused.is_some() == is_refused);
+        blocks.filter_map(|block| block.settings.get(setting)?.parse().ok()).collect()
+    };
+    (of(true), of(false))
+}
+
+fn refused<'r>(report: &'r Value, setting: &str) -> &'r Value {
+    let all = report["refused"].as_array().unwrap();
+    let is_it = |row: &&Value| row["settings"].get(setting).is_some();
+    all.iter().find(is_it).unwrap_or_else(|| panic!("{setting}: {all:#?}"))
+}
+
+#[test]
+fn batches_that_the_topic_does_not_take_are_refused_in_the_brokers_words_and_not_tried_again() {
+    let sink = sink();
+    // So slow a broker that no preset's linger is ruled out beforehand.
+    sink.control().delay_answers(Apis::one(ApiKey::Produce), Delay::Constant(Duration::from_millis(60)));
+    let ended = search(&sink, SMALL).args(["--trial-only"]).run();
+    assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
+    let report = json(&ended.path("found/search.json"));
+    let row = refused(&report, "producer.batch.size");
+    assert_eq!((&row["by"], &row["beyond"]), (&"broker".into(), &true.into()));
+    assert!(row["words"].as_str().unwrap().contains("MSG_SIZE_TOO_LARGE"), "{row}");
+    let text = std::fs::read_to_string(ended.path("found/report.html")).unwrap();
+    assert!(text.contains("MSG_SIZE_TOO_LARGE"), "the page says so");
+    assert!(ended.stderr.contains("refused by the broker: "), "{}", ended.stderr);
+    let searched = document(&ended.path("found/search"));
+    // A batch that does not fill before its linger is over is taken, so that it may be refused in company alone.
+    let blocks = &searched.settings_search.as_ref().unwrap().blocks;
+    let refused: Vec<&SearchBlock> = blocks.iter().filter(|block| block.refused.is_some()).collect();
+    for (at, block) in refused.iter().enumerate() {
+        assert_eq!(block.refused.as_ref().unwrap().suspects, ["producer.batch.size"], "{block:?}");
+        assert!(refused[..at].iter().all(|earlier| earlier.settings != block.settings), "{refused:?}");
+    }
+    assert_replays(&searched);
+}
+
+#[test]
+fn a_topic_that_the_broker_does_not_make_is_about_the_topics_settings_and_the_rest_is_searched() {
+    let sink = sink();
+    let ended = search(&sink, UNKNOWN).args(["--trial-only"]).run();
+    assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
+    let report = json(&ended.path("found/search.json"));
+    let row = refused(&report, "topic.index.interval.bytes");
+    assert!(row["words"].as_str().unwrap().contains("INVALID_CONFIG"), "{row}");
+    let searched = document(&ended.path("found/search"));
+    let blocks = &searched.settings_search.as_ref().unwrap().blocks;
+    let (refused, ran) = values(blocks, "topic.index.interval.bytes");
+    assert!(ran.is_empty() && !refused.is_empty(), "{ran:?} {refused:?}");
+    assert!(refused.windows(2).all(|pair| pair[1] < pair[0]), "{refused:?}");
+    // The other setting is not blamed: it was found.
+    assert_eq!(report["candidates"][0]["setting"], "producer.linger.ms", "{report}");
+    assert_replays(&searched);
+}
