@@ -6,7 +6,7 @@ use crate::kafka::secured::{assert_no_secret, java_properties};
 use crate::kafka::{self, Broker, assert_nothing_missing, lab, steps};
 use crate::program::{Ended, Program};
 use plumb_lab::sink::{ApiKey, Apis, Delay, SinkBroker, SinkOptions};
-use plumb_load::external::frame::{Order, Report};
+use plumb_load::external::frame::{Acknowledged, Failed, Order, Report};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufReader, Write};
@@ -148,6 +148,65 @@ fn a_driver_that_hangs_is_ended_with_all_that_it_has_started() {
     assert_eq!(left(&mark), Vec::<String>::new());
 }
 
+/// A process that has left the program's group and session, and whose parent has ended, keeps the program's output open.
+#[test]
+fn what_a_driver_has_started_ends_with_it_wherever_it_went() {
+    let mark = mark("escapes");
+    let [test, exact, nocapture] = AS_A_DRIVER;
+    let binary = std::env::current_exe().unwrap();
+    let script = format!(
+        "(setsid sh -c 'sleep 601; : {mark}' &); exec env {FAULT}=none {binary:?} {test} {exact} {nocapture}"
+    );
+    assert_all_came(&only_step(&run(&sink(), &shell(&script), LOAD)), 300);
+    assert_eq!(left(&mark), Vec::<String>::new());
+}
+
+#[test]
+fn an_acknowledgement_without_its_offset_is_none() {
+    let said = complaint(&faulty("no-offset"));
+    assert!(said.contains("without an offset"), "{said}");
+}
+
+/// The finding of a run whose consumer does so.
+fn found(consumer: &str, id: &str) -> Value {
+    let driver = format!("{{producer: {}, consumer: {}}}", library(), faulty(consumer));
+    let ended = run(&sink(), &driver, LOAD);
+    assert_eq!(ended.code(), Some(1), "{} {}", ended.stdout, ended.stderr);
+    let document = ended.json();
+    let reasons = document["validity"]["reasons"].as_array().unwrap();
+    reasons.iter().find(|reason| reason["id"] == id).unwrap_or_else(|| panic!("{reasons:#?}")).clone()
+}
+
+#[test]
+fn a_time_in_the_record_that_is_not_the_reported_one_makes_the_run_invalid() {
+    assert_eq!(found("stamp", "send-times-differ")["severity"], "invalid");
+}
+
+#[test]
+fn values_of_another_size_than_was_ordered_are_damaged() {
+    let reason = found("size", "counts-do-not-add-up");
+    assert!(reason.to_string().contains("damaged records"), "{reason:#}");
+}
+
+#[test]
+fn how_a_driver_ended_is_told_where_it_was_no_good_end() {
+    let step = only_step(&run(&sink(), &format!("{{producer: {}}}", faulty("exit")), LOAD));
+    let notes = step["blocks"][0]["programs"][0]["notes"].to_string();
+    assert!(notes.contains("exit code 3 when it was told to end"), "{notes}");
+}
+
+#[test]
+fn a_class_path_of_which_nothing_is_there_and_one_that_nobody_uses_are_refused() {
+    for (words, said) in [
+        (&["--driver", "java", "--java-classpath", "/nowhere/*"][..], "class path"),
+        (&["--driver", "librdkafka", "--java-classpath", "x.jar"], "no driver is java"),
+    ] {
+        let ended = Program::new(["latency", "--lab", "--rate", "10", "--count", "10"]).args(words).run();
+        assert_eq!(ended.code(), Some(2), "{}", ended.stderr);
+        assert!(ended.stderr.contains(said) && ended.stderr.contains("hint: "), "{}", ended.stderr);
+    }
+}
+
 #[test]
 fn a_driver_that_dies_is_told_with_its_last_words() {
     let said = complaint(&shell("echo no such codec >&2; exit 7"));
@@ -262,6 +321,9 @@ fn each_way_to_lie_is_caught() {
         ("hidden-stall", "producer", "stall"),
         ("success", "producer", "failure"),
         ("double-report", "producer", "reports"),
+        ("fails", "producer", "failure"),
+        ("no-offset", "producer", "place"),
+        ("exit", "producer", "end"),
         ("drop", "consumer", "receives"),
         ("double", "consumer", "receives"),
         ("early-report", "consumer", "reception"),
@@ -332,12 +394,17 @@ fn between(fault: &str) {
         }
         let _ = driver.wait();
     });
+    if fault == "exit" {
+        std::process::exit(3);
+    }
 }
 
 /// The number of the order, and of the record received, that is dealt with wrongly.
 const WRONG: u64 = 57;
 /// A driver that sends early does so by this.
 const EARLY_NS: u64 = 50_000_000;
+/// The place of the time of the send in a stamp.
+const SENT_AT: usize = 32;
 /// Added to the number of a second order of the same record.
 const AGAIN: u64 = 1 << 40;
 
@@ -395,6 +462,17 @@ impl Wrong {
                         let late_ns = report.called_ns - due_ns;
                         (report.called_ns, report.acked_ns) = (due_ns, report.acked_ns - late_ns);
                     }
+                    "no-offset" => report.offset = -1,
+                    "fails" if report.number == WRONG => {
+                        let Acknowledged { number, called_ns, acked_ns, .. } = report;
+                        let reason = "TIMED_OUT: it was not".to_owned();
+                        return vec![Report::Failed(Failed {
+                            number,
+                            called_ns,
+                            failed_ns: acked_ns,
+                            reason,
+                        })];
+                    }
                     "double-report" if report.number == WRONG => {
                         return vec![Report::Acknowledged(report), Report::Acknowledged(report)];
                     }
@@ -405,13 +483,7 @@ impl Wrong {
             Report::Failed(report) if fault == "success" => {
                 let (number, called_ns, acked_ns) = (report.number, report.called_ns, report.failed_ns);
                 let partition = 0;
-                let told = plumb_load::external::frame::Acknowledged {
-                    number,
-                    called_ns,
-                    acked_ns,
-                    partition,
-                    offset: 0,
-                };
+                let told = Acknowledged { number, called_ns, acked_ns, partition, offset: 0 };
                 vec![Report::Acknowledged(told)]
             }
             Report::Got(mut got) => {
@@ -422,6 +494,11 @@ impl Wrong {
                         return vec![Report::Got(got.clone()), Report::Got(got)];
                     }
                     "early-report" => got.received_ns -= EARLY_NS,
+                    "size" => got.value_bytes -= 1,
+                    "stamp" => {
+                        let sent: &mut [u8; 8] = (&mut got.head[SENT_AT..SENT_AT + 8]).try_into().unwrap();
+                        *sent = (u64::from_le_bytes(*sent) - EARLY_NS).to_le_bytes();
+                    }
                     _ => {}
                 }
                 vec![Report::Got(got)]

@@ -3,6 +3,7 @@
 use super::trials::{caveat, primary, result, trial_of, verdict};
 use plumb_model::document::RunDocument;
 use plumb_model::facts::{CpuTime, HostDelta};
+use plumb_model::observation::ProgramAccount;
 use plumb_model::verdict::Verdict;
 
 /// A host on which the hypervisor took so much of 10,000 ns.
@@ -60,4 +61,16 @@ fn a_late_generator_is_held_against_the_reference_so_that_no_arms_speed_decides_
         document.steps[1].blocks[7].queue_full_waits = Some(1);
         assert_eq!(result(&document).excluded, [], "the path's doing, so the arm's own");
     }
+}
+
+/// A client that is a program of its own is what is compared: its late blocks are its own.
+#[test]
+fn the_lateness_of_a_program_leaves_nothing_out() {
+    let mut document = trial_of(&[("low", 1.0)], 12, 1);
+    document.steps[1].blocks[7].slip_mean_ns = Some(4e6);
+    assert_eq!(result(&document).excluded.len(), 1);
+    for block in &mut document.steps[1].blocks {
+        block.programs = vec![ProgramAccount { role: "producer".to_owned(), ..ProgramAccount::default() }];
+    }
+    assert_eq!(result(&document).excluded, []);
 }
