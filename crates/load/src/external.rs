@@ -113,7 +113,12 @@ impl Clients {
         let consumers = start(consumer, Role::Consumer, segment.consumers.len())?;
         // How long a program takes to start is not how long a record takes to go round.
         for link in producers.iter().chain(&consumers) {
-            held(link).wait_until_ready(|| cluster.patience.is_over())?;
+            let mut link = held(link);
+            link.wait_until_ready(|| cluster.patience.is_over())?;
+            let load = &spec.step.load;
+            if !load.saturating() && load.in_flight.is_none() {
+                link.need_not_hurry();
+            }
         }
         let here = librdkafka::Clients::new(cluster, spec, &here)?;
         let acknowledged = is_acknowledged(&spec.step.producer);

@@ -116,16 +116,15 @@ pub(super) fn use_driver(flags: &DriverArgs, scenario: &mut Scenario, sources: &
         let mut any = false;
         drivers.for_each(|driver| any |= use_class_path(driver, path));
         if !any {
-            return Err(no_java());
+            return Err(no_java().into());
         }
     }
     Ok(())
 }
 
 /// A class path is given and no client would use it.
-pub(super) fn no_java() -> anyhow::Error {
+pub(super) fn no_java() -> UsageError {
     UsageError::new("--java-classpath is for the client for Java, and no driver is java", "--driver java")
-        .into()
 }
 
 /// Gives every client for Java among these drivers a class path; true if there is one.

@@ -96,7 +96,7 @@ pub(super) fn scenario(arguments: &LatencyArgs) -> Result<(Scenario, Sources), U
 }
 
 /// The driver, with the class path of a client for Java.
-fn driver(arguments: &LatencyArgs) -> Result<Option<OneOrMany<DriverWords>>> {
+fn driver(arguments: &LatencyArgs) -> Result<Option<OneOrMany<DriverWords>>, UsageError> {
     let mut driver = arguments.driver.clone();
     if let Some(path) = &arguments.java_classpath
         && !driver.as_mut().is_some_and(|driver| use_class_path(driver, path))

@@ -19,6 +19,10 @@ const READY_S: u64 = 60;
 pub(super) const SILENT_S: u64 = 10;
 /// Longest wait for its end once it is told.
 const END: Duration = Duration::from_secs(3);
+/// Between two looks at what it says, where nothing waits for it (ours: short beside the lead of orders).
+const UNHURRIED: Duration = Duration::from_millis(5);
+/// So much at one look, and it says more than may wait (ours: a third of what a socket takes by default).
+const MUCH: usize = 1 << 16;
 /// Longest time from the end of its socket to its own.
 const ENDING: Duration = Duration::from_millis(500);
 /// The longest report: a sentence (a record's head is 48 bytes).
@@ -58,6 +62,10 @@ pub(crate) struct Link {
     beats: Beats,
     idle_words: u64,
     ended: bool,
+    /// What it says is taken as it comes.
+    hurries: bool,
+    /// The bytes that it said at the last look.
+    last_read: usize,
     /// Values that it was told and that nothing which it says may show.
     secrets: Vec<String>,
     /// The CPU time of the process when it was last read.
@@ -83,6 +91,8 @@ impl Link {
             beats: Beats::default(),
             idle_words: 0,
             ended: false,
+            hurries: true,
+            last_read: 0,
             secrets: Vec::new(),
             cpu_ns: None,
             cpu_before_ns: None,
@@ -109,6 +119,12 @@ impl Link {
             Order::Property(name.clone(), value.clone()).write(&mut self.out);
         }
         Order::Begin.write(&mut self.out);
+    }
+
+    /// Nothing waits for its reports, which have their own times: they are taken some at a time from now on. A process that wakes for
+    /// each takes the processors from what is measured.
+    pub(super) fn need_not_hurry(&mut self) {
+        self.hurries = false;
     }
 
     /// Adds an order.
@@ -158,6 +174,9 @@ impl Link {
         wait: Duration,
         mut take: impl FnMut(Report, u64) -> Result<(), String>,
     ) -> Result<(), LoadError> {
+        if !self.hurries && self.queued() == 0 && self.last_read < MUCH {
+            std::thread::sleep(wait.min(UNHURRIED));
+        }
         let mut flags = PollFlags::IN;
         if self.queued() > 0 {
             flags |= PollFlags::OUT;
@@ -165,7 +184,9 @@ impl Link {
         let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos()) };
         let _ = poll(&mut [PollFd::new(&self.program.socket, flags)], Some(&timeout));
         self.write();
+        let before = self.incoming.len();
         let open = self.read();
+        self.last_read = self.incoming.len() - before;
         let now = now_ns();
         for report in std::mem::take(&mut self.early) {
             take(report, now).map_err(|reason| self.fault(&reason))?;

@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn beats_that_stop_for_good_are_a_pause_until_nothing_more_is_asked() {
         let mut beats = Beats::default();
-        [0, 10, 20].map(|ms| beats.note(1_000_000_000 + ms * 1_000_000));
+        [0, 10, 20].iter().for_each(|ms| beats.note(1_000_000_000 + ms * 1_000_000));
         beats.end(1_000_000_000 + 530_000_000);
         // What comes after its end is nobody's matter.
         beats.note(1_000_000_000 + 900_000_000);
@@ -171,7 +171,7 @@ mod tests {
             (1, 500_000_000, 510_000_000)
         );
         let mut whole = Beats::default();
-        [0, 10, 20].map(|ms| whole.note(ms * 1_000_000));
+        [0, 10, 20].iter().for_each(|ms| whole.note(ms * 1_000_000));
         whole.end(79_000_000);
         assert_eq!(whole.account(&Safepoints::default()).unwrap().pauses, 0);
     }
