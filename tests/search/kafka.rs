@@ -73,7 +73,9 @@ fn what_needs_a_restart_is_tried_in_the_last_trial_alone_on_brokers_that_have_it
         "{report:#}"
     );
     assert_eq!((&start["to"], &start["against"]), (&"500".into(), &"as it is".into()), "{report:#}");
-    assert!(start["estimate_ratio"].is_number(), "{report:#}");
+    // On a busy machine too many pairs are left out as disturbed, and it says so.
+    let says_why = !start["reasons"].as_array().unwrap().is_empty();
+    assert!(start["estimate_ratio"].is_number() || says_why, "{report:#}");
     assert!(ended.stdout.contains("With a restart of the brokers"), "{}", ended.stdout);
     // No block of the search had it, and each of its arm in the last trial had.
     let brokers = |run: &str| {

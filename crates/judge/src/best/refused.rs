@@ -139,11 +139,20 @@ impl Refusal {
         if named.is_empty() {
             named.clone_from(&changed);
         }
-        let ran: Vec<&Point> =
-            tries.iter().filter(|tried| tried.outcome.ran()).map(|tried| &tried.point).collect();
-        named.retain(|at| !ran.iter().any(|point| reaches(plan, *at, point.0[*at], tried.point.0[*at])));
-        let is_about_suspects = !named.is_empty();
-        Some(Refusal { at, suspects: if is_about_suspects { named } else { changed }, is_about_suspects })
+        let ran = || tries.iter().filter(|tried| tried.outcome.ran()).map(|tried| &tried.point);
+        let is_taken = |at: usize, by: &Point| reaches(plan, at, by.0[at], tried.point.0[at]);
+        let mut suspects = named.clone();
+        suspects.retain(|at| !ran().any(|point| is_taken(*at, point)));
+        if !suspects.is_empty() {
+            return Some(Refusal { at, suspects, is_about_suspects: true });
+        }
+        // A single change that ran in other company does not go with what there is of the others.
+        let is_apart = |other: &usize| {
+            changed.len() == 1
+                && ran().any(|point| is_taken(changed[0], point) && point.0[*other] != tried.point.0[*other])
+        };
+        let together = (0..plan.dimensions.len()).filter(|at| changed.contains(at) || is_apart(at));
+        Some(Refusal { at, suspects: together.collect(), is_about_suspects: false })
     }
 
     /// True if a setting is in doubt in both.
@@ -320,6 +329,10 @@ mod tests {
         // Each ran by itself: they do not go together, and that is all that is known.
         let each = [refusal([7, 8, 4, 4], &[]), ran([4, 8, 4, 4]), ran([7, 4, 4, 4])];
         assert!(is_refused(&each, [7, 8, 4, 4]) && !is_refused(&each, [7, 4, 4, 4]));
+        // One that ran only without what there is of another does not go with that.
+        let alone = [refusal([7, 4, 4, 4], &[0]), ran([7, 1, 4, 4])];
+        assert!(is_refused(&alone, [7, 4, 4, 4]) && is_refused(&alone, [8, 4, 1, 4]));
+        assert!(!is_refused(&alone, [7, 1, 4, 4]) && !is_refused(&alone, [7, 0, 4, 4]));
         // What is named and ran elsewhere is refused for what it is together with.
         let named = [refusal([7, 8, 4, 4], &[0]), ran([7, 4, 4, 4])];
         assert!(is_refused(&named, [7, 8, 4, 4]) && !is_refused(&named, [7, 4, 8, 4]));
