@@ -18,6 +18,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "Kafka's own tools write these lines, and scripts read them",
     ),
     ("crates/judge/src/best/simulated.rs", "a simulation, which prints a table for whoever runs it"),
+    ("crates/judge/src/best/simulated/proven.rs", "a simulation, which prints a table for whoever runs it"),
     ("crates/judge/src/best/simulated/profile.rs", "a simulation, which prints a table for whoever runs it"),
     ("crates/observe/src/kernel/truth.rs", "a test, which tells its cost to whoever runs it"),
     ("crates/report/src/fleet/chart.rs", "coordinates of a drawing"),

@@ -187,7 +187,7 @@ mod tests {
         let mut at_ns = 1_000_000_000;
         beats.note(at_ns);
         for number in 1..=60_u64 {
-            at_ns += (50 + number) * 1_000_000;
+            at_ns += (59 + number) * 1_000_000;
             beats.note(at_ns);
             safepoints.note(Safepoint {
                 end_ns: at_ns,
@@ -197,7 +197,7 @@ mod tests {
         }
         let account = beats.account(&safepoints).unwrap();
         let lengths: Vec<u64> = account.listed.iter().map(|pause| pause.length_ns / 1_000_000).collect();
-        assert_eq!(lengths, (81..=100).collect::<Vec<_>>());
+        assert_eq!(lengths, (90..=109).collect::<Vec<_>>());
         assert_eq!((account.pauses, account.safepoints, account.safepoints_ns), (60, 60, 1_830_000_000));
     }
 }

@@ -167,7 +167,8 @@ mod tests {
         let asked = folder.path().join("asked");
         let commands = format!(
             "case \"$*\" in *PrintFlagsFinal*) echo 'openjdk version \"21\" 2025' >&2; exit 0;; esac\n\
-             echo ready; while read -r line; do echo \"$line\" >> {}; echo 1.0; done\n",
+             for key in 1 2 3 4 5; do read -r line; done; echo ready\n\
+             while read -r line; do echo \"$line\" >> {}; echo 1.0; done\n",
             asked.display()
         );
         let mut jvm = Jvm::start(script(folder.path(), &commands), &go_on()).unwrap();
