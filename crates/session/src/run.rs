@@ -168,7 +168,7 @@ fn lost_block(document: &RunDocument, lost: &LostWorker) -> LostBlock {
         reason,
         step: of_it.map(|(step, _)| step.name.clone()),
         block: of_it.map(|(_, block)| block.block),
-        counts: of_it.map(|(_, block)| block.counts.clone()),
+        counts: of_it.map(|(_, block)| block.counts),
     }
 }
 
