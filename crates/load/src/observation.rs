@@ -100,7 +100,7 @@ impl SecondPart {
     /// Adds what threads of another process observed in the same second, with their times moved by so much.
     ///
     /// # Errors
-    /// When its times cannot be what was recorded; then nothing of its times is added.
+    /// When its times cannot be what was recorded; then the part may be added in part, and is not to be used.
     pub(crate) fn absorb_sent(
         &mut self,
         other: &SecondPart<CompactHistogram>,

@@ -238,7 +238,7 @@ pub struct ProgramAccount {
     pub role: String,
     /// Its own words: `client`, `version`, `runtime` and what else it told.
     pub about: BTreeMap<String, String>,
-    /// Its notes, the first of them.
+    /// Its notes, the first of them; and how it ended, where that was no good end.
     pub notes: Vec<String>,
     /// Lines that it printed, which are no part of the protocol.
     pub printed_lines: u64,

@@ -253,6 +253,7 @@ impl<'a> Allowed<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::simulated::Anything;
     use super::*;
 
     /// Four ordered settings of which the middle levels are what there is.
@@ -364,17 +365,5 @@ mod tests {
         assert!(allowed.may_try(&plan.default) && !allowed.may_try(&Point(vec![8, 4, 4, 4])));
         assert_eq!(allowed.presets(), [Point(vec![4, 8, 4, 4]), Point(vec![4, 1, 4, 4])]);
         assert_eq!(refused(&tries, &plan)[0].tries, [0]);
-    }
-
-    struct Anything;
-
-    impl Physics for Anything {
-        fn is_possible(&self, _: &Point) -> bool {
-            true
-        }
-
-        fn inputs(&self, _: &Point) -> Vec<f64> {
-            Vec::new()
-        }
     }
 }

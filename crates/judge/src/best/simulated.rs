@@ -9,7 +9,8 @@ use super::*;
 use plumb_stats::paired::paired_t;
 use surface::{Kind, Machine, Surface};
 
-struct Anything;
+/// No point is ruled out.
+pub(super) struct Anything;
 
 impl Physics for Anything {
     fn is_possible(&self, _: &Point) -> bool {

@@ -51,6 +51,8 @@ pub(crate) struct Link {
     written: usize,
     incoming: Vec<u8>,
     started_ns: u64,
+    /// The last look at what it says. What is younger may lie unread: nothing can be said of it.
+    looked_ns: u64,
     heard_ns: u64,
     ready: bool,
     /// What it said of records while it was waited for.
@@ -82,6 +84,7 @@ impl Link {
             written: 0,
             incoming: Vec::new(),
             started_ns: now_ns(),
+            looked_ns: now_ns(),
             heard_ns: now_ns(),
             ready: false,
             early: Vec::new(),
@@ -185,6 +188,7 @@ impl Link {
         let _ = poll(&mut [PollFd::new(&self.program.socket, flags)], Some(&timeout));
         self.write();
         let before = self.incoming.len();
+        self.looked_ns = now_ns();
         let open = self.read();
         self.last_read = self.incoming.len() - before;
         let now = now_ns();
@@ -303,7 +307,7 @@ impl Link {
     pub(super) fn fault(&mut self, reason: &str) -> LoadError {
         self.read_cpu();
         self.ended = true;
-        self.beats.end(now_ns());
+        self.beats.end(self.looked_ns);
         let last_words = self.program.last_words();
         LoadError::Driver {
             role: self.program.role.word(),
@@ -340,7 +344,7 @@ impl Link {
     /// Tells it to end.
     pub(super) fn tell_end(&mut self) {
         self.read_cpu();
-        self.beats.end(now_ns());
+        self.beats.end(self.looked_ns);
         Order::End.write(&mut self.out);
         self.write();
         let _ = self.program.socket.shutdown(std::net::Shutdown::Write);

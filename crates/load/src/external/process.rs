@@ -5,6 +5,7 @@
 
 use super::pauses::{Safepoints, safepoint};
 use super::{DriverCommand, Role};
+use crate::clock::now_ns;
 use crate::error::LoadError;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -33,6 +34,8 @@ const LINE_MAX: u64 = 4_096;
 pub(super) const LINES_MOST: u64 = 100_000;
 /// The variable in the environment by which all that a program starts is known. It is no secret.
 const MARK: &str = "PLUMB_DRIVER";
+/// Most bytes that are read of an output once its program is over (a pipe holds 64 KiB unless told): whoever kept it open may print for ever.
+const OUTPUT_LEFT: usize = 1 << 20;
 /// Between two looks at whether an output is wanted no more.
 const OUTPUT_LOOK_NS: i64 = 50_000_000;
 /// Longest wait until a program that was stopped has stopped.
@@ -66,7 +69,8 @@ pub(super) struct Said {
 impl Program {
     pub(super) fn start(command: &DriverCommand, role: Role) -> Result<Self, LoadError> {
         static STARTED: AtomicU64 = AtomicU64::new(0);
-        let mark = format!("{}-{}", std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
+        // Of this process at this time alone: a Plumb in a container may have the same number.
+        let mark = format!("{}-{}-{}", std::process::id(), now_ns(), STARTED.fetch_add(1, Ordering::Relaxed));
         let cannot = |error: std::io::Error| LoadError::DriverStart {
             program: command
                 .words
@@ -102,7 +106,7 @@ impl Program {
         };
         for output in outputs.into_iter().flatten() {
             let (said, over) = (Arc::clone(&said), Arc::clone(&over));
-            let output = Output { output: File::from(output), over };
+            let output = Output { output: File::from(output), over, left: OUTPUT_LEFT };
             let reader = std::thread::Builder::new().name(format!("plumb-said-{}", role.word()));
             program.readers.push(reader.spawn(move || listen(output, &said)).map_err(cannot)?);
         }
@@ -240,6 +244,8 @@ fn words_of(status: &WaitIdStatus) -> String {
 struct Output {
     output: File,
     over: Arc<AtomicBool>,
+    /// Bytes that are still read once it is over.
+    left: usize,
 }
 
 impl Read for Output {
@@ -251,6 +257,12 @@ impl Read for Output {
             let wait = Timespec { tv_sec: 0, tv_nsec: if is_over { 0 } else { OUTPUT_LOOK_NS } };
             match poll(&mut fds, Some(&wait)) {
                 Ok(0) if is_over => return Ok(0),
+                Ok(_) if is_over => {
+                    let most = self.left.min(buffer.len());
+                    let read = self.output.read(&mut buffer[..most])?;
+                    self.left -= read;
+                    return Ok(read);
+                }
                 Ok(0) | Err(Errno::INTR) => {}
                 Ok(_) => return self.output.read(buffer),
                 Err(error) => return Err(error.into()),
