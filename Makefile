@@ -104,8 +104,8 @@ long-run: bootstrap ## whether the program's memory stays the same over long run
 	cargo test -p plumb-cli --test end_to_end long_run:: -- --ignored --nocapture --test-threads 1
 
 .PHONY: trials
-trials: bootstrap ## trials on real brokers whose truth is known, on a machine that does nothing else (needs root, half an hour)
-	cargo test --release -p plumb-cli --test end_to_end trial:: -- --include-ignored --test-threads 1
+trials: bootstrap ## trials and searches on real brokers whose truth is known, on a machine that does nothing else (needs root, an hour)
+	cargo test --release -p plumb-cli --test end_to_end -- trial:: search::kafka:: --include-ignored --test-threads 1
 
 .PHONY: faults
 faults: bootstrap ## brokers killed and restarted under load, with both drivers (minutes)

@@ -74,6 +74,10 @@ fn what_cannot_be_searched_is_refused_before_anything_is_made() {
         ("search: {settings: [producer.acks]}\nload: {rate: 100}\n", "producer.acks"),
         ("search: {objective: latency}\nload: {rate: max}\n", "as fast as possible has no latency"),
         ("search: {objective: rate}\nload: {rate: 100}\n", "search.goal"),
+        (
+            "search: {objective: rate, goal: 'p50<20ms', restart: {heap: 1g}}\nload: {rate: 100}\n",
+            "search.objective: rate",
+        ),
         ("arms: {a: {}, b: {producer: {linger.ms: 0}}}\nload: {rate: 100}\n", "a search makes the arms"),
         (
             "search: {settings: [topic]}\nload: {rate: 100}\ntopic: {name: mine}\n",

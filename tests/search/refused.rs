@@ -1,9 +1,11 @@
 //! What a broker does not take is learnt: it is said in whose words, and not tried again.
 
-use super::{assert_replays, document, json, search, sink};
-use plumb_lab::sink::{Apis, Delay};
+use super::{LINGERS, assert_replays, document, json, search, sink};
+use plumb_lab::sink::{ApiKey, Apis, Delay, Effect, Refusal, RequestFault, ResponseError, SinkBroker};
 use plumb_model::settings_search::SearchBlock;
+use rustix::process::Signal;
 use serde_json::Value;
+use std::path::Path;
 use std::time::Duration;
 
 /// A topic that takes no batches beyond 20,000 B; the presets of larger batches make such.
@@ -77,4 +79,68 @@ fn a_topic_that_the_broker_does_not_make_is_about_the_topics_settings_and_the_re
     // The other setting is not blamed: it was found.
     assert_eq!(report["candidates"][0]["setting"], "producer.linger.ms", "{report}");
     assert_replays(&searched);
+}
+
+/// What waits in the client and at the broker, by two settings.
+const WAITS: &str = "\
+load: {rate: 200, size: 100B, warm_up: 100ms}
+search: {budget: 20, block: 300ms, settings: [producer.linger.ms, consumer.fetch.min.bytes]}
+setups:
+- producer: {linger.ms: 30}
+  consumer: {fetch.min.bytes: 65536, fetch.wait.max.ms: 50}
+";
+
+/// Topics are refused from now on, so many times.
+fn make_no_topics(sink: &SinkBroker, times: u64) {
+    sink.control().refuse(RequestFault {
+        apis: Apis::one(ApiKey::CreateTopics),
+        skip: 0,
+        count: times,
+        refusal: Refusal::Error(ResponseError::PolicyViolation, Effect::Skipped),
+    });
+}
+
+/// The search in this directory is over; what proves it is not.
+fn has_searched(run: &Path) -> Option<()> {
+    let text = std::fs::read_to_string(run.join("run.json")).ok()?;
+    text.contains("\"ending\": \"better\"").then_some(())
+}
+
+#[test]
+fn a_proof_that_the_broker_refuses_is_told_and_what_was_found_stays_a_candidate() {
+    let sink = sink();
+    let mut running = search(&sink, LINGERS).start();
+    let run = running.path("found/search");
+    running.wait_for("the search's end", |_| has_searched(&run));
+    make_no_topics(&sink, u64::MAX);
+    let ended = running.wait();
+    assert_eq!(ended.code(), Some(1), "{} {}", ended.stdout, ended.stderr);
+    let report = json(&ended.path("found/search.json"));
+    assert_eq!(report["outcome"], "not_proven", "{report:#}");
+    assert_eq!(report["candidates"][0]["setting"], "producer.linger.ms");
+    let refused = &report["refused_trials"][0];
+    assert_eq!((&refused["stage"], &refused["run"]), (&"proof".into(), &"proof".into()), "{report:#}");
+    assert!(ended.stdout.contains("The trial in proof was refused"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("POLICY_VIOLATION"), "{}", ended.stdout);
+}
+
+#[test]
+fn changes_whose_parts_the_broker_does_not_let_measure_go_to_the_proof_together() {
+    let sink = sink();
+    let mut running = search(&sink, WAITS).start();
+    let run = running.path("found/search");
+    running.wait_for("the search's end", |_| has_searched(&run));
+    make_no_topics(&sink, 1);
+    let proof = running.path("found/proof/run.json");
+    running.wait_for("the proof", |_| proof.exists().then_some(()));
+    running.signal(Signal::INT);
+    let ended = running.wait();
+    assert_eq!(ended.code(), Some(130), "{} {}", ended.stdout, ended.stderr);
+    let report = json(&ended.path("found/search.json"));
+    let refused = &report["refused_trials"][0];
+    assert_eq!((&refused["stage"], &refused["run"]), (&"taking_back".into(), &"parts".into()), "{report:#}");
+    assert_eq!(report["candidates"].as_array().unwrap().len(), 2, "{report:#}");
+    let arms: Vec<String> =
+        document(&ended.path("found/proof")).plan.steps.into_iter().map(|step| step.name).collect();
+    assert_eq!(arms, ["as it is", "as it is again", "proposed"]);
 }

@@ -27,6 +27,7 @@ pub(crate) mod worker;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use plumb_model::condition::Condition;
 use plumb_model::scenario::{DriverWords, OneOrMany, Scalar};
+use plumb_model::start_setting::DEFAULT_HEAP;
 use plumb_model::units::{Bytes, Nanos};
 use std::path::PathBuf;
 
@@ -329,7 +330,7 @@ pub(crate) struct LabUpArgs {
     #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
     pub(crate) jvm_flag: Vec<String>,
     /// Heap of each broker
-    #[arg(long, default_value = "512m")]
+    #[arg(long, default_value = DEFAULT_HEAP)]
     pub(crate) heap: String,
     /// An unpacked Kafka to use instead of the one that is fetched
     #[arg(long, value_name = "DIR")]

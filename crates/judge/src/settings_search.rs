@@ -23,7 +23,9 @@ use plumb_model::start_setting::{self, StartChange};
 use std::cmp::Ordering;
 
 pub use refusal::{About, refusal, refuses_messages};
-pub use report::{ALL, AS_IS, FEWER, PROPOSED, Runs, SHOWN, promise, report, started_with, without};
+pub use report::{
+    ALL, AS_IS, FEWER, PROPOSED, Runs, SHOWN, ToProve, promise, report, started_with, to_prove, without,
+};
 pub use taking_back::{Part, Taken, TakingBack, shown_to_matter, taking_back};
 
 /// The next action of a search.

@@ -2,7 +2,10 @@
 
 use plumb_model::document::{BlockResult, RunDocument, StepResult};
 use plumb_model::observation::{Distribution, ProgramAccount, SecondLatency, SecondRow};
-use plumb_model::plan::{Driver, LoadPlan, Mode, Plan, Properties, Schedule, StepPlan};
+use plumb_model::plan::{
+    ClientProgram, Driver, ExternalPlan, LoadPlan, Mode, Plan, Properties, Schedule, StepPlan,
+};
+use plumb_model::property::usual_name;
 use plumb_model::scenario_settings::load_differences;
 use std::collections::BTreeMap;
 
@@ -102,6 +105,37 @@ impl<'a> Setup<'a> {
     /// The client that drove it.
     pub(crate) fn driver(&self) -> Driver {
         self.plan.map(|plan| plan.driver).unwrap_or_default()
+    }
+
+    /// The clients as a scenario's `driver` has them: `librdkafka`, `java`, `{"producer":"java","consumer":"librdkafka"}`.
+    pub(crate) fn driver_words(&self) -> String {
+        self.external().map_or_else(|| self.driver().name().to_owned(), ExternalPlan::words)
+    }
+
+    /// The client of a role, `producer` or `consumer`, by name; none of what is no client.
+    pub(crate) fn client(&self, role: &str) -> Option<String> {
+        let program = |of: fn(&ExternalPlan) -> &ClientProgram| {
+            self.external().map_or_else(|| self.driver().name().to_owned(), |external| of(external).name())
+        };
+        match role {
+            "producer" => Some(program(|external| &external.producer)),
+            "consumer" => Some(program(|external| &external.consumer)),
+            _ => None,
+        }
+    }
+
+    fn external(&self) -> Option<&'a ExternalPlan> {
+        self.plan.and_then(|plan| plan.external.as_ref())
+    }
+
+    /// Whether somebody wrote this property of a role, `producer` or `consumer`, by any of its names.
+    pub(crate) fn wrote(&self, role: &str, key: &str) -> bool {
+        let written = self.plan.and_then(|plan| match role {
+            "producer" => Some(&plan.producer),
+            "consumer" => Some(&plan.consumer),
+            _ => None,
+        });
+        written.is_some_and(|of| of.keys().any(|name| usual_name(name) == usual_name(key)))
     }
 
     /// True if a saturating step is for the rate of receiving, of messages that were there before.

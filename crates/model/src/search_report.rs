@@ -66,6 +66,9 @@ pub struct SearchReport {
     pub failed: usize,
     /// What a client or a broker refused, so that it was not tried again.
     pub refused: Vec<RefusedSettings>,
+    /// Trials that a client, a broker or the host refused, so that they came to no result.
+    #[serde(default)]
+    pub refused_trials: Vec<RefusedTrial>,
     /// Presets that the load rules out, so that they were not run.
     pub ruled_out: Vec<String>,
     /// An objective of this ratio (below 1) to that of the scenario's settings would have shown; absent where that is not known.
@@ -80,6 +83,29 @@ pub struct SearchReport {
     pub left_out: Vec<LeftOut>,
     /// Directories of the runs behind this, below this document's: the search, its proof, the parts, other rates.
     pub runs: Vec<String>,
+}
+
+/// A trial that somebody refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RefusedTrial {
+    /// The stage that it belongs to.
+    pub stage: TrialStage,
+    /// Its directory, below this document's.
+    pub run: String,
+    /// The words of the one who refused.
+    pub reason: String,
+}
+
+/// The stages of a search that follow its blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialStage {
+    /// Trials by which changes are taken back: of each one's own part, and of fewer changes against all.
+    TakingBack,
+    /// The proof of what is proposed.
+    Proof,
+    /// A look at another rate.
+    OtherRate,
 }
 
 /// Settings that were refused.

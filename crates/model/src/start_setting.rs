@@ -13,6 +13,11 @@ use serde::{Deserialize, Serialize};
 /// The heap of each broker's JVM, which is no broker property.
 pub const HEAP: &str = "heap";
 
+/// The heap of a lab's brokers where nobody says another.
+pub const DEFAULT_HEAP: &str = "512m";
+/// The same in MiB.
+pub const DEFAULT_HEAP_MIB: u32 = 512;
+
 /// One setting that brokers are started with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartSetting {
@@ -24,7 +29,7 @@ pub struct StartSetting {
 
 /// Every such setting.
 pub const START_SETTINGS: &[StartSetting] = &[
-    StartSetting { name: HEAP, default: "512m" },
+    StartSetting { name: HEAP, default: DEFAULT_HEAP },
     StartSetting { name: "group.coordinator.append.linger.ms", default: "-1" },
     StartSetting { name: "num.io.threads", default: "8" },
     StartSetting { name: "num.network.threads", default: "3" },
@@ -73,6 +78,11 @@ impl StartSetting {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_default_heap_is_one() {
+        assert_eq!(crate::plan::heap_mib(DEFAULT_HEAP).unwrap(), DEFAULT_HEAP_MIB);
+    }
 
     #[test]
     fn names_are_unique_sorted_and_found_and_none_changes_a_promise() {

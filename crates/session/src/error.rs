@@ -82,6 +82,16 @@ impl SessionError {
         self.part()
     }
 
+    /// True if a client, a broker or this host did not take a setting, and would take another.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            SessionError::Load(error) => error.is_refusal(),
+            SessionError::Setting(error) => error.is_refusal(),
+            _ => false,
+        }
+    }
+
     fn part(&self) -> &(dyn HasFault + 'static) {
         match self {
             SessionError::Usage(error) => error,

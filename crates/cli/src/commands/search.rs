@@ -15,13 +15,13 @@ use crate::progress::Estimate;
 use crate::result_dir::{self, ResultKind, Shown};
 use crate::{printer, progress, stop, whole_file};
 use anyhow::{Context, Result};
-use plumb_judge::settings_search::{Runs, Taken, TakingBack, report, restarts, shown_to_matter, taking_back};
+use plumb_judge::settings_search::{Runs, Taken, TakingBack, report, restarts, taking_back, to_prove};
 use plumb_model::best::BestEnding;
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::fault::HasFault;
 use plumb_model::figure::counted;
 use plumb_model::plan::{Plan, Properties};
-use plumb_model::search_report::{SearchOutcome, SearchReport};
+use plumb_model::search_report::{RefusedTrial, SearchOutcome, SearchReport, TrialStage};
 use plumb_model::settings_search::SearchDimension;
 use plumb_session::{SessionError, run_dir};
 use plumb_tune::host::Host;
@@ -36,6 +36,8 @@ const SEARCH: &str = "search";
 const PARTS: &str = "parts";
 const FEWER: &str = "fewer";
 const PROOF: &str = "proof";
+/// The proof of all changes, where that of fewer is refused.
+const PROOF_OF_ALL: &str = "proof-of-all";
 const RESTART: &str = "restart";
 
 /// Each search for the highest rate is at so many times the rate of the one before, and there are at most so many.
@@ -211,8 +213,10 @@ fn show(report: &SearchReport, directory: &Path, arguments: &SearchArgs) -> Resu
         printer::note(&format!("it can go on: plumb search --resume {}", directory.display()));
         return Ok(End::Interrupted);
     }
-    let install = directory.join(PROOF).join("install");
-    if report.outcome == SearchOutcome::Better && install.is_dir() {
+    let installs = [PROOF, PROOF_OF_ALL].map(|proof| directory.join(proof).join("install"));
+    if report.outcome == SearchOutcome::Better
+        && let Some(install) = installs.iter().find(|install| install.is_dir())
+    {
         printer::note(&format!("to install: {}", install.display()));
     }
     Ok(if shown.found { End::Found } else { End::Done })
@@ -248,6 +252,7 @@ impl Whole<'_> {
             highest_rates: None,
             other_rates: &[],
             restart: None,
+            refused: &[],
         };
         let found = search.settings_search.as_ref().and_then(|result| result.winner.clone());
         let Some(winner) = found.filter(|_| !is_stopped(&search)) else {
@@ -268,40 +273,67 @@ impl Whole<'_> {
             self.write(only)?;
             return Ok(None);
         }
-        let mut before = Vec::new();
-        let Some(smallest) = self.take_back(&proof, &mut before)? else {
+        let (mut before, mut refused) = (Vec::new(), Vec::new());
+        if !self.take_back(&proof, &mut before, &mut refused)? {
             return self.write(Runs { before_proof: &before, ..only });
-        };
-        let with_before = Runs { before_proof: &before, ..only };
-        proof.shown = shown_to_matter(&smallest, &before.iter().map(Taken::of).collect::<Vec<_>>());
-        proof.smallest = smallest;
-        if proof.rate_per_s.is_some() {
-            let rates = self.run("highest-rates", || proof.rates_plan())?;
-            return self.write(Runs { highest_rates: Some(&rates), ..with_before });
         }
-        let proven = self.run(PROOF, || proof.plan())?;
-        let with_proof = Runs { proof: Some(&proven), ..with_before };
+        if proof.rate_per_s.is_some() {
+            proof.prove(to_prove(&winner, &before, &refused));
+            let rates = self.trial("highest-rates", TrialStage::Proof, || proof.rates_plan())?;
+            let rates = rates.map_err(|trial| refused.push(trial)).ok();
+            let runs = Runs { before_proof: &before, refused: &refused, ..only };
+            return self.write(Runs { highest_rates: rates.as_ref(), ..runs });
+        }
+        let proven = self.prove(&mut proof, &before, &mut refused)?;
+        let mut with_proof =
+            Runs { proof: proven.as_ref(), before_proof: &before, refused: &refused, ..only };
         let answer = report(with_proof).filter(|report| report.outcome == SearchOutcome::Better);
-        let Some(answer) = answer.filter(|_| !is_stopped(&proven)) else {
+        let Some(answer) = answer else {
             return self.restarted(with_proof, &Properties::new());
         };
         // What is looked at is what is proposed: all changes, where the fewest are not enough.
         proof.smallest = answer.proposed.into_iter().map(|change| (change.setting, change.to)).collect();
-        let mut other_rates = Vec::new();
+        let (mut other_rates, mut refused) = (Vec::new(), refused.clone());
         for rate in proof.other_rates(&search.plan) {
-            let run = match proof.rate_plan(rate) {
-                Ok(plan) => self.run(&rate.name(), || Ok(plan))?,
+            let plan = match proof.rate_plan(rate) {
+                Ok(plan) => plan,
                 Err(error) => {
                     printer::note(&format!("not looked at {}: {error}", rate.words()));
                     continue;
                 }
             };
-            if is_stopped(&run) {
-                return self.write(Runs { other_rates: &other_rates, ..with_proof });
+            match self.trial(&rate.name(), TrialStage::OtherRate, || Ok(plan))? {
+                Ok(run) if is_stopped(&run) => {
+                    return self.write(Runs { other_rates: &other_rates, refused: &refused, ..with_proof });
+                }
+                Ok(run) => other_rates.push(run),
+                Err(trial) => refused.push(trial),
             }
-            other_rates.push(run);
         }
-        self.restarted(Runs { other_rates: &other_rates, ..with_proof }, &proof.smallest)
+        with_proof = Runs { other_rates: &other_rates, refused: &refused, ..with_proof };
+        self.restarted(with_proof, &proof.smallest)
+    }
+
+    /// The trial of what is left; where that is refused and is not all of what was found, the trial of all. None where nothing is let run.
+    fn prove(
+        &self,
+        proof: &mut Proof<'_>,
+        before: &[RunDocument],
+        refused: &mut Vec<RefusedTrial>,
+    ) -> Result<Option<RunDocument>> {
+        proof.prove(to_prove(proof.winner, before, refused));
+        let has_others = proof.shown != *proof.winner || proof.unpruned.is_some();
+        match self.trial(PROOF, TrialStage::Proof, || proof.plan())? {
+            Ok(proven) => return Ok(Some(proven)),
+            Err(trial) => refused.push(trial),
+        }
+        if !has_others {
+            return Ok(None);
+        }
+        proof.prove(to_prove(proof.winner, before, refused));
+        proof.unpruned = None;
+        let all = self.trial(PROOF_OF_ALL, TrialStage::Proof, || proof.plan())?;
+        Ok(all.map_err(|trial| refused.push(trial)).ok())
     }
 
     /// The last trial, of brokers started with what the scenario names or a finding advises, and then the answer.
@@ -336,9 +368,13 @@ impl Whole<'_> {
         Ok(answer)
     }
 
-    /// The changes that are left when those that nothing shows to matter are taken back, by trials that are kept; none where one of them was
-    /// stopped.
-    fn take_back(&self, proof: &Proof<'_>, trials: &mut Vec<RunDocument>) -> Result<Option<Properties>> {
+    /// Takes back the changes that nothing shows to matter, by trials that are kept; false where one of them was stopped.
+    fn take_back(
+        &self,
+        proof: &Proof<'_>,
+        trials: &mut Vec<RunDocument>,
+        refused: &mut Vec<RefusedTrial>,
+    ) -> Result<bool> {
         let numbered = |name: &str, before: usize| match before {
             0 => name.to_owned(),
             before => format!("{name}-{}", before + 1),
@@ -347,38 +383,72 @@ impl Whole<'_> {
         loop {
             let taken: Vec<Taken> = trials.iter().map(Taken::of).collect();
             let run = match taking_back(proof.winner, &taken) {
-                TakingBack::Prove(changes) => return Ok(Some(changes)),
+                TakingBack::Prove(_) => return Ok(true),
                 TakingBack::Parts(all) => {
                     parts += 1;
                     self.parts(proof, &all, &numbered(PARTS, parts - 1))?
                 }
                 TakingBack::Race { all, fewer } => {
                     races += 1;
-                    self.run(&numbered(FEWER, races - 1), || proof.race_plan(&all, &fewer))?
+                    let name = numbered(FEWER, races - 1);
+                    self.trial(&name, TrialStage::TakingBack, || proof.race_plan(&all, &fewer))?
                 }
             };
-            let is_stopped = is_stopped(&run);
-            trials.push(run);
-            if is_stopped {
-                return Ok(None);
+            match run {
+                Ok(run) => trials.push(run),
+                Err(trial) => {
+                    refused.push(trial);
+                    return Ok(true);
+                }
+            }
+            if trials.last().is_some_and(is_stopped) {
+                return Ok(false);
             }
         }
     }
 
     /// The trial of each change's own part; once more in twice as many pairs, where so many were left out as disturbed that no verdict was
     /// possible.
-    fn parts(&self, proof: &Proof<'_>, all: &Properties, name: &str) -> Result<RunDocument> {
-        let first = self.run(name, || proof.parts_plan(all, 1))?;
+    fn parts(
+        &self,
+        proof: &Proof<'_>,
+        all: &Properties,
+        name: &str,
+    ) -> Result<Result<RunDocument, RefusedTrial>> {
+        let first = match self.trial(name, TrialStage::TakingBack, || proof.parts_plan(all, 1))? {
+            Ok(first) => first,
+            Err(refused) => return Ok(Err(refused)),
+        };
         let sound = first.trial.as_ref().map_or(0, |trial| trial.pairs);
         let fewest = proof::fewest_pairs(&first.plan);
         if is_stopped(&first) || sound >= fewest {
-            return Ok(first);
+            return Ok(Ok(first));
         }
         printer::remark(&format!(
             "plumb: of the parts {} left after the disturbed ones, and a verdict takes {fewest}: once more, with twice as many",
             counted(sound as usize, "pair")
         ));
-        self.run(&format!("{name}-again"), || proof.parts_plan(all, 2))
+        self.trial(&format!("{name}-again"), TrialStage::TakingBack, || proof.parts_plan(all, 2))
+    }
+
+    /// A run of a stage, or that a client, a broker or the host refused it. Blocks of the search ran with what it tries, or with less or more:
+    /// what was found does not hang on it.
+    fn trial(
+        &self,
+        name: &str,
+        stage: TrialStage,
+        plan: impl FnOnce() -> Result<Plan>,
+    ) -> Result<Result<RunDocument, RefusedTrial>> {
+        let error = match self.run(name, plan) {
+            Ok(document) => return Ok(Ok(document)),
+            Err(error) => error,
+        };
+        if !error.downcast_ref::<SessionError>().is_some_and(SessionError::is_refusal) {
+            return Err(error);
+        }
+        let reason = format!("{error:#}");
+        printer::note(&format!("the trial in {name} was refused: {reason}"));
+        Ok(Err(RefusedTrial { stage, run: name.to_owned(), reason }))
     }
 
     /// The search at rising rates: as long as something holds the goal, what did best goes on at the next rate. The last search that found

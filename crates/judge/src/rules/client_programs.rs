@@ -40,12 +40,16 @@ fn of_setup(setup: &Setup) -> Option<Finding> {
             claim.push_str(&format!(", and {} more", count(rest.len() as u64)));
         }
     }
+    let roles = || ["producer", "consumer"].into_iter().filter(|role| setup.has_program(role));
+    for role in roles().filter(|role| of_role(setup, role).any(paused)) {
+        claim.push_str(&format!("; the {role} made {}", pauses(of_role(setup, role))));
+    }
     let mut finding = about_step(RULE.row.id, Severity::Note, setup.name(), claim);
-    for role in ["producer", "consumer"].into_iter().filter(|role| setup.has_program(role)) {
-        let of_role = || setup.programs().filter(move |program| program.role == role);
-        let names: BTreeSet<String> = of_role().map(name).collect();
+    for role in roles() {
+        let names: BTreeSet<String> = of_role(setup, role).map(name).collect();
         finding = finding.seen(role, names.into_iter().collect::<Vec<_>>().join("; "));
-        finding = finding.seen(format!("pauses of the {role}, warm-up included"), pauses(of_role()));
+        finding =
+            finding.seen(format!("pauses of the {role}, warm-up included"), pauses(of_role(setup, role)));
     }
     for note in notes {
         finding = finding.seen("note", note);
@@ -53,6 +57,10 @@ fn of_setup(setup: &Setup) -> Option<Finding> {
     Some(finding.advise(
         "A pause that a JVM's safepoint names is a matter of its heap and collector, not of the brokers.",
     ))
+}
+
+fn of_role<'s>(setup: &'s Setup, role: &'s str) -> impl Iterator<Item = &'s ProgramAccount> {
+    setup.programs().filter(move |program| program.role == role)
 }
 
 /// What was noted of the programs, each once: a setting that the client does not know is among them.
@@ -77,6 +85,10 @@ fn name(program: &ProgramAccount) -> String {
     if words.is_empty() { "it does not say".to_owned() } else { words.join(" ") }
 }
 
+fn paused(program: &ProgramAccount) -> bool {
+    program.pauses.as_ref().is_some_and(|pauses| pauses.pauses > 0)
+}
+
 fn pauses<'p>(programs: impl Iterator<Item = &'p ProgramAccount>) -> String {
     let known: Vec<_> = programs.filter_map(|program| program.pauses.as_ref()).collect();
     let number: u64 = known.iter().map(|pauses| pauses.pauses).sum();
@@ -85,11 +97,15 @@ fn pauses<'p>(programs: impl Iterator<Item = &'p ProgramAccount>) -> String {
         (true, _) => "not to be told: it never told the time".to_owned(),
         (_, None) => "none of 50 ms or more".to_owned(),
         (_, Some(ProgramPause { length_ns, cause, .. })) => {
-            let cause = cause
-                .as_ref()
-                .map_or_else(|| "no safepoint explains it".to_owned(), |cause| format!("safepoint {cause}"));
+            // Without a safepoint in its log it is no JVM, or one that logs none.
+            let logged = known.iter().any(|pauses| pauses.safepoints > 0);
+            let cause = match cause {
+                Some(cause) => format!(": safepoint {cause}"),
+                None if logged => ": no safepoint explains it".to_owned(),
+                None => String::new(),
+            };
             let longest = time(*length_ns as f64);
-            format!("{} of 50 ms or more; the longest {longest}: {cause}", counted(number, "pause"))
+            format!("{} of 50 ms or more, the longest {longest}{cause}", counted(number, "pause"))
         }
     }
 }
@@ -128,7 +144,7 @@ mod tests {
             seen,
             [
                 "kafka-clients 4.3.0",
-                "1 pause of 50 ms or more; the longest 290 ms: safepoint G1CollectFull",
+                "1 pause of 50 ms or more, the longest 290 ms: safepoint G1CollectFull",
                 "the producer: linger.mss is unknown",
                 "the producer: it exited"
             ]
@@ -138,5 +154,8 @@ mod tests {
             "{}",
             finding.claim
         );
+        let ends =
+            "; the producer made 1 pause of 50 ms or more, the longest 290 ms: safepoint G1CollectFull";
+        assert!(finding.claim.ends_with(ends), "{}", finding.claim);
     }
 }

@@ -14,8 +14,9 @@ use plumb_model::plan::{ClusterPlan, Goal, Properties, StepPlan, TopicPlan};
 use plumb_model::property::{is_client_default, usual_name};
 use plumb_model::search::SearchBound;
 use plumb_model::search_report::{
-    EnvelopeFact, GoalHeld, GuardFigure, HighestRate, PartVerdict, ProposedChange, RateCheck, Restarted,
-    SEARCH_SCHEMA_VERSION, SearchOutcome, SearchProof, SearchReport, SettingImportance,
+    EnvelopeFact, GoalHeld, GuardFigure, HighestRate, PartVerdict, ProposedChange, RateCheck, RefusedTrial,
+    Restarted, SEARCH_SCHEMA_VERSION, SearchOutcome, SearchProof, SearchReport, SettingImportance,
+    TrialStage,
 };
 use plumb_model::settings_search::{SettingsSearch, SettingsSearchResult};
 use plumb_model::start_setting::StartChange;
@@ -45,12 +46,24 @@ pub fn without(setting: &str) -> String {
     format!("without {setting}")
 }
 
-/// The changes of a winner that are proven, as far as the trials before the proof go; all of them while those are not over.
-fn smallest(winner: &Properties, before: &[RunDocument]) -> Properties {
+/// What is left of a winner for the proof.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToProve {
+    /// The changes that are left when those that nothing shows to matter are taken back.
+    pub smallest: Properties,
+    /// Those of them that are shown to matter.
+    pub shown: Properties,
+}
+
+/// The changes of a winner that are proven, as far as the trials before the proof go; all of them while those are not over, and where one
+/// of them, or the proof of fewer, was refused: blocks of the search ran with all.
+pub fn to_prove(winner: &Properties, before: &[RunDocument], refused: &[RefusedTrial]) -> ToProve {
     let trials: Vec<Taken> = before.iter().map(Taken::of).collect();
     match taking_back(winner, &trials) {
-        TakingBack::Prove(changes) => changes,
-        TakingBack::Parts(_) | TakingBack::Race { .. } => winner.clone(),
+        TakingBack::Prove(smallest) if refused.iter().all(|trial| trial.stage == TrialStage::OtherRate) => {
+            ToProve { shown: shown_to_matter(&smallest, &trials), smallest }
+        }
+        _ => ToProve { smallest: winner.clone(), shown: winner.clone() },
     }
 }
 
@@ -69,6 +82,8 @@ pub struct Runs<'a> {
     pub other_rates: &'a [RunDocument],
     /// The trial of settings that need a restart.
     pub restart: Option<&'a RunDocument>,
+    /// The trials that were refused.
+    pub refused: &'a [RefusedTrial],
 }
 
 /// The answer; none of a document that is no search's.
@@ -79,12 +94,11 @@ pub fn report(runs: Runs<'_>) -> Option<SearchReport> {
     let result = document.settings_search.as_ref().unwrap_or(&empty);
     let course = Course::of(&document.plan, result)?;
     let winner = result.winner.clone().unwrap_or_default();
-    let smallest = smallest(&winner, runs.before_proof);
+    let ToProve { smallest, shown } = to_prove(&winner, runs.before_proof, runs.refused);
     let arm = proposed_arm(runs.proof);
-    let fewest = shown_to_matter(&smallest, &runs.before_proof.iter().map(Taken::of).collect::<Vec<_>>());
     let settings = match arm {
         ALL => &winner,
-        SHOWN => &fewest,
+        SHOWN => &shown,
         _ => &smallest,
     };
     let proof = runs.proof.and_then(|document| proof(document, arm, search.goal));
@@ -122,6 +136,7 @@ pub fn report(runs: Runs<'_>) -> Option<SearchReport> {
         aborted: result.blocks.iter().filter(|block| block.aborted).count(),
         failed: result.blocks.iter().filter(|block| block.failed.is_some()).count(),
         refused: course.refused(),
+        refused_trials: runs.refused.to_vec(),
         ruled_out: course.ruled_out().into_iter().map(str::to_owned).collect(),
         smallest_gain_ratio: result.smallest_gain_ratio,
         spread_log: result.spread_log,
@@ -156,6 +171,9 @@ fn outcome(runs: Runs<'_>, result: &SettingsSearchResult, proof: Option<&SearchP
         },
         Some(BestEnding::Better) => match (runs.proof, proof) {
             (None, _) if runs.before_proof.iter().any(is_stopped) => SearchOutcome::Interrupted,
+            (None, _) if runs.refused.iter().any(|trial| trial.stage == TrialStage::Proof) => {
+                SearchOutcome::NotProven
+            }
             (None, _) => SearchOutcome::ToProve,
             (Some(document), _) if is_stopped(document) => SearchOutcome::Interrupted,
             (Some(document), Some(proof))
@@ -516,6 +534,7 @@ fn summary(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
     if report.outcome == SearchOutcome::NotProven {
         sentences.push("No change is proposed.".to_owned());
     }
+    sentences.extend(report.refused_trials.iter().map(|trial| refused(trial, report)));
     sentences
         .extend(report.restart.iter().filter(|start| start.verdict == Verdict::Better).map(better_start));
     sentences
@@ -562,6 +581,16 @@ fn better(report: &SearchReport) -> Vec<String> {
     sentences
 }
 
+fn refused(trial: &RefusedTrial, report: &SearchReport) -> String {
+    let RefusedTrial { stage, run, reason } = trial;
+    let then = match stage {
+        TrialStage::TakingBack => ": all changes went to the proof together",
+        TrialStage::Proof if report.proof.is_some() => ": all changes were proven together",
+        TrialStage::Proof | TrialStage::OtherRate => "",
+    };
+    format!("The trial in {run} was refused ({reason}){then}.")
+}
+
 fn better_start(start: &Restarted) -> String {
     let interval = match (start.interval_low, start.interval_high) {
         (Some(low), Some(high)) => format!(" ({} to {})", ratio(low), ratio(high)),
@@ -596,7 +625,12 @@ fn not_proven(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
         return vec![text.to_owned()];
     }
     let Some(proof) = &report.proof else {
-        return vec!["The trial of what looked better has no figures.".to_owned()];
+        let refused = runs.refused.iter().any(|trial| trial.stage == TrialStage::Proof);
+        let first = match refused {
+            true => "What looked better could not be held against your settings.",
+            false => "The trial of what looked better has no figures.",
+        };
+        return vec![first.to_owned()];
     };
     let invalid = runs.proof.is_some_and(|document| document.validity.verdict == ValidityVerdict::Invalid);
     let first = match proof.verdict {

@@ -34,6 +34,10 @@ fn found(reference: &Setup, arm: &Setup) -> BTreeMap<String, String> {
         if a.is_empty() || b.is_empty() {
             continue;
         }
+        if reference.client(role) != arm.client(role) {
+            found.extend(between_clients([reference, arm], [a, b], role));
+            continue;
+        }
         let keys = a.keys().chain(b.keys()).filter(|key| !is_identity(key));
         for key in keys.filter(|key| a.get(*key) != b.get(*key)) {
             let value = b.get(key).map_or("absent", |value| readable(key, value)).to_owned();
@@ -55,8 +59,8 @@ fn found(reference: &Setup, arm: &Setup) -> BTreeMap<String, String> {
     if !flags.is_empty() {
         found.insert("cluster.jvm_flags".to_owned(), flags.join(" "));
     }
-    if reference.driver() != arm.driver() {
-        found.insert("driver".to_owned(), format!("{:?}", arm.driver()).to_lowercase());
+    if reference.driver_words() != arm.driver_words() {
+        found.insert("driver".to_owned(), arm.driver_words());
     }
     match reference.load().zip(arm.load()) {
         Some((a, b)) => found.extend(
@@ -68,6 +72,24 @@ fn found(reference: &Setup, arm: &Setup) -> BTreeMap<String, String> {
         None => {}
     }
     found
+}
+
+/// The settings in which another client differs. Each client has its own names and defaults: what only one of them has differs where
+/// somebody wrote it, and what both have where the values do not mean the same.
+fn between_clients(setups: [&Setup; 2], effective: [&Properties; 2], role: &str) -> Vec<(String, String)> {
+    let by_usual_name = |of: &'_ Properties| -> Properties {
+        of.iter().map(|(key, value)| (usual_name(key).to_owned(), value.clone())).collect()
+    };
+    let [a, b] = effective.map(by_usual_name);
+    let keys: BTreeSet<&String> = a.keys().chain(b.keys()).filter(|key| !is_identity(key)).collect();
+    let differ = |key: &&String| match (a.get(*key), b.get(*key)) {
+        (Some(a), Some(b)) => !a.eq_ignore_ascii_case(b) && !same_value(a, b),
+        _ => setups.into_iter().any(|setup| setup.wrote(role, key)),
+    };
+    let value = |key: &String| {
+        b.get(key).map_or("not a setting of this client", |value| readable(key, value)).to_owned()
+    };
+    keys.into_iter().filter(differ).map(|key| (format!("{role}.{key}"), value(key))).collect()
 }
 
 type Of = fn(&Effective) -> &Properties;

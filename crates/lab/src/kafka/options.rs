@@ -8,6 +8,7 @@ use std::sync::mpsc::Sender;
 
 use plumb_model::plan::{InterBroker, LogDirLayout};
 use plumb_model::secret::is_secret;
+use plumb_model::start_setting::DEFAULT_HEAP_MIB;
 use serde::{Deserialize, Serialize};
 
 use super::error::{LabError, Result};
@@ -84,7 +85,7 @@ impl Default for LabOptions {
             log_dir_layout: LogDirLayout::Together,
             broker_properties: Vec::new(),
             jvm_flags: Vec::new(),
-            heap_mib: 512,
+            heap_mib: DEFAULT_HEAP_MIB,
             kafka_home: None,
             jmx: false,
             steps: None,

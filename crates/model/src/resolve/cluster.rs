@@ -4,6 +4,7 @@ use super::trail::Trail;
 use super::{ResolveError, bootstrap, log_dirs_used};
 use crate::plan::{ClusterPlan, InterBroker, LogDirLayout, LogDirPlan, Origin};
 use crate::scenario::{ClusterWords, LabWords};
+use crate::start_setting::DEFAULT_HEAP;
 use std::collections::BTreeMap;
 
 /// The path that the words name.
@@ -99,7 +100,7 @@ fn lab_plan(lab: &LabWords, trail: &mut Trail) -> Result<ClusterPlan, ResolveErr
         log_dir_layout: layout,
         tls: trail.scenario("cluster.lab.tls", lab.tls, || false),
         inter_broker: trail.scenario("cluster.lab.inter_broker", lab.inter_broker, InterBroker::default),
-        heap: trail.scenario("cluster.lab.heap", lab.heap.clone(), || "512m".to_owned()),
+        heap: trail.scenario("cluster.lab.heap", lab.heap.clone(), || DEFAULT_HEAP.to_owned()),
         broker_properties: lab.broker_properties.iter().map(|(k, v)| (k.clone(), v.0.clone())).collect(),
         jvm_flags: lab.jvm_flags.clone(),
     })

@@ -79,7 +79,8 @@ pub(super) fn search(
     }
     refuse_short(goal, &first, block, trail)?;
     let metric = metric(objective, goal, &first, block);
-    let restart = restart::restart(words, cluster, trail)?;
+    let is_for_highest_rate = objective == Objective::Rate && goal.is_some();
+    let restart = restart::restart(words, cluster, is_for_highest_rate, trail)?;
     let presets = Vec::new();
     let mut search =
         SettingsSearch { objective, metric, goal, budget, block, dimensions, presets, left_out, restart };

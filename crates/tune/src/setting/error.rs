@@ -59,6 +59,17 @@ pub enum SettingError {
     NotTaken { name: String, value: String, reason: String },
 }
 
+impl SettingError {
+    /// True if the kernel or a cluster does not take the value that was asked for, and would take another.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            SettingError::Refused { .. } | SettingError::NotInEffect { .. } | SettingError::NotTaken { .. }
+        )
+    }
+}
+
 impl HasFault for SettingError {
     fn fault(&self) -> Fault {
         use SettingError::{Name, NoCluster, Twice, Unfit, Value};

@@ -3,7 +3,7 @@
 use super::request::{Request, host_of};
 use crate::yaml::{Key, Value};
 use anyhow::Result;
-use plumb_judge::settings_search::{ALL, AS_IS, FEWER, PROPOSED, SHOWN, started_with, without};
+use plumb_judge::settings_search::{ALL, AS_IS, FEWER, PROPOSED, SHOWN, ToProve, started_with, without};
 use plumb_judge::trial::{Unit, comparisons, deciding_level};
 use plumb_model::plan::{ClusterPlan, Plan, Properties};
 use plumb_model::property::usual_name;
@@ -77,6 +77,11 @@ pub(super) fn fewest_pairs(plan: &Plan) -> u32 {
 }
 
 impl Proof<'_> {
+    /// What is to be proven.
+    pub(super) fn prove(&mut self, ToProve { smallest, shown }: ToProve) {
+        (self.smallest, self.shown) = (smallest, shown);
+    }
+
     /// The trial of the whole.
     pub(super) fn plan(&self) -> Result<Plan> {
         let mut arms = vec![(AS_IS, Properties::new()), (PROPOSED, self.smallest.clone())];

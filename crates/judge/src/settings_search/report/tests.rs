@@ -144,8 +144,24 @@ fn race(verdict: Verdict) -> RunDocument {
 }
 
 fn answer(search: &RunDocument, proof: Option<&RunDocument>, before_proof: &[RunDocument]) -> SearchReport {
-    report(Runs { search, proof, before_proof, highest_rates: None, other_rates: &[], restart: None })
-        .unwrap()
+    report(Runs {
+        search,
+        proof,
+        before_proof,
+        highest_rates: None,
+        other_rates: &[],
+        restart: None,
+        refused: &[],
+    })
+    .unwrap()
+}
+
+fn smallest(winner: &Properties, before: &[RunDocument]) -> Properties {
+    to_prove(winner, before, &[]).smallest
+}
+
+fn refused(stage: TrialStage, run: &str) -> RefusedTrial {
+    RefusedTrial { stage, run: run.to_owned(), reason: "no such topics here".to_owned() }
 }
 
 fn names(changes: &[ProposedChange]) -> Vec<&str> {
@@ -159,6 +175,41 @@ fn only_changes_without_which_the_rest_is_worse_are_proven_once_the_rest_is_race
     assert_eq!(smallest(&winner(), &[parts()]), winner(), "the race is not over");
     assert_eq!(smallest(&winner(), &[parts(), race(Verdict::Undecided)]), linger);
     assert_eq!(smallest(&winner(), &[parts(), race(Verdict::Worse)]), winner());
+}
+
+#[test]
+fn where_a_trial_is_refused_all_changes_go_to_the_proof_and_it_is_said() {
+    let before = [parts(), race(Verdict::Undecided)];
+    let search = search(BestEnding::Better);
+    let told = |proof: Option<&RunDocument>, refused: &[RefusedTrial]| {
+        let runs = Runs {
+            search: &search,
+            proof,
+            before_proof: &before,
+            highest_rates: None,
+            other_rates: &[],
+            restart: None,
+            refused,
+        };
+        report(runs).unwrap()
+    };
+    for stage in [TrialStage::TakingBack, TrialStage::Proof] {
+        assert_eq!(to_prove(&winner(), &before, &[refused(stage, "x")]).smallest, winner());
+    }
+    let looked = [refused(TrialStage::OtherRate, "at-0.7-of-the-rate")];
+    assert_eq!(to_prove(&winner(), &before, &looked).smallest, settings(&[(LINGER, "0")]));
+    let proof = trial(&[compared(PROPOSED, AS_IS, 0.08, 0.125, Verdict::Better)]);
+    let of_all = told(Some(&proof), &[refused(TrialStage::Proof, "proof")]);
+    assert_eq!((of_all.outcome, names(&of_all.proposed)), (SearchOutcome::Better, vec![FETCH, LINGER]));
+    let last = of_all.summary.last().unwrap();
+    assert_eq!(
+        last,
+        "The trial in proof was refused (no such topics here): all changes were proven together."
+    );
+    let none = told(None, &[refused(TrialStage::Proof, "proof")]);
+    assert_eq!((none.outcome, names(&none.candidates)), (SearchOutcome::NotProven, vec![FETCH, LINGER]));
+    assert_eq!(none.summary[0], "What looked better could not be held against your settings.");
+    assert_eq!(none.refused_trials.len(), 1);
 }
 
 #[test]
@@ -295,6 +346,7 @@ fn a_rate_is_higher_only_where_the_other_one_is_confirmed_not_to_hold_it() {
             highest_rates: Some(rates),
             other_rates: &[],
             restart: None,
+            refused: &[],
         };
         report(runs).unwrap().outcome
     };
@@ -329,6 +381,7 @@ fn a_start_that_does_better_is_worth_a_restart_and_no_part_of_what_is_proposed()
             highest_rates: None,
             other_rates: &[],
             restart: Some(restart),
+            refused: &[],
         };
         report(runs).unwrap()
     };

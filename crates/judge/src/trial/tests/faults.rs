@@ -3,6 +3,7 @@
 use super::trials::{caveat, primary, result, trial_of, verdict};
 use crate::judge;
 use plumb_model::document::{AfterWarmUp, Effective, RunState, StepResult};
+use plumb_model::plan::{ClientProgram, Driver, ExternalPlan, JavaClient, Properties};
 use plumb_model::verdict::Verdict;
 
 #[test]
@@ -39,6 +40,42 @@ fn what_was_asked_for_and_is_not_in_effect_is_said() {
     assert!(
         caveat(&judge(&document).trial.unwrap(), "not in effect").is_none(),
         "what is not known is no finding"
+    );
+}
+
+#[test]
+fn of_another_client_differs_what_both_have_in_another_sense_and_what_somebody_wrote() {
+    let mut document = trial_of(&[("java", 1.0)], 12, 1);
+    let properties = |of: &[(&str, &str)]| -> Properties {
+        of.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    };
+    let java = ClientProgram::Java(JavaClient::default());
+    let plan = &mut document.plan.steps[1];
+    plan.driver = Driver::External;
+    plan.external = Some(ExternalPlan { producer: java, consumer: ClientProgram::Librdkafka });
+    plan.producer = properties(&[("buffer.memory", "1048576")]);
+    document.steps[0].effective.producer = properties(&[
+        ("queue.buffering.max.ms", "5"),
+        ("request.required.acks", "-1"),
+        ("security.protocol", "plaintext"),
+        ("queue.buffering.backpressure.threshold", "1"),
+    ]);
+    document.steps[1].effective.producer = properties(&[
+        ("linger.ms", "0"),
+        ("acks", "all"),
+        ("security.protocol", "PLAINTEXT"),
+        ("metadata.recovery.strategy", "rebootstrap"),
+        ("buffer.memory", "1048576"),
+    ]);
+    let differences = &result(&document).arms[1].effective_differences;
+    let told: Vec<String> = differences.iter().map(|(path, value)| format!("{path}: {value}")).collect();
+    assert_eq!(
+        told,
+        [
+            "driver: {\"consumer\":\"librdkafka\",\"producer\":\"java\"}",
+            "producer.buffer.memory: 1048576",
+            "producer.linger.ms: 0"
+        ]
     );
 }
 

@@ -14,9 +14,19 @@ const MOST: usize = 3;
 pub(super) fn restart(
     words: &SearchWords,
     cluster: &ClusterPlan,
+    is_for_highest_rate: bool,
     trail: &Trail,
 ) -> Result<Vec<StartChange>, ResolveError> {
     let place = || trail.source_place("search.restart");
+    if is_for_highest_rate && !words.restart.is_empty() {
+        return Err(ResolveError::Conflict {
+            place: place(),
+            first: "search.restart".into(),
+            second: "search.objective: rate".into(),
+            reason: "a search for the highest rate under a goal ends with no trial of starts; search for the latency at that rate, or hold \
+                     setups with labs of their own against each other",
+        });
+    }
     let out_of_bounds = |path: String, got: String, expected: String, reason| {
         Err(ResolveError::OutOfBounds { place: place(), path, got, expected, reason })
     };
