@@ -18,12 +18,17 @@ pub(crate) struct HandedOver {
 
 /// Writes it into the run's directory.
 pub(crate) fn write(finished: &Finished) -> Result<HandedOver> {
-    let page = finished.dir.write_made(PAGE, &plumb_report::html::render(&finished.document)?)?;
+    let page = write_page(finished)?;
     let installs = match finished.way_on {
         None => install_dir::write(&finished.dir.path().join(install_dir::NAME), &finished.document)?,
         Some(_) => Vec::new(),
     };
     Ok(HandedOver { page, installs, way_on: finished.way_on.clone() })
+}
+
+/// The page alone.
+pub(crate) fn write_page(finished: &Finished) -> Result<PathBuf> {
+    Ok(finished.dir.write_made(PAGE, &plumb_report::html::render(&finished.document)?)?)
 }
 
 impl HandedOver {

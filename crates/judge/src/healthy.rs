@@ -72,6 +72,7 @@ pub(crate) fn healthy() -> RunDocument {
             state: RunState::Complete,
             plumb_version: "0.1.0".to_owned(),
             resumed: Vec::new(),
+            lost_block: None,
         },
         outcome: None,
         validity: Validity { verdict: ValidityVerdict::Valid, reasons: Vec::new() },

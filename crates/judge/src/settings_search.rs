@@ -24,7 +24,8 @@ use std::cmp::Ordering;
 
 pub use refusal::{About, refusal, refuses_messages};
 pub use report::{
-    ALL, AS_IS, FEWER, PROPOSED, Runs, SHOWN, ToProve, promise, report, started_with, to_prove, without,
+    ALL, AS_IS, FEWER, PROPOSED, Runs, SHOWN, ToProve, promise, proven, report, started_with, to_prove,
+    without,
 };
 pub use taking_back::{Part, Taken, TakingBack, shown_to_matter, taking_back};
 

@@ -56,25 +56,37 @@ pub(crate) fn winners(
         // Arms that are all better than the reference, and were not held against each other: the one with the largest effect.
         let rivals = ahead.iter().filter(|other| other.against == win.against && other.step != win.step);
         let rivals: Vec<&&Win> = rivals.collect();
-        let told = winners.iter().any(|known| known.step == win.step);
-        if told || rivals.iter().any(|other| effect(other) > effect(win)) {
+        let is_known = winners.iter().any(|known| known.step == win.step);
+        if is_known || rivals.iter().any(|other| effect(other) > effect(win)) {
             continue;
         }
-        winners.push(Winner {
-            step: win.step.to_owned(),
-            against: win.against.to_owned(),
-            metric: win.metric.to_owned(),
-            good: win.good,
-            ratio: win.ratio,
-            ratio_low: win.interval.0,
-            ratio_high: win.interval.1,
-            level: win.level,
-            beats_all: is_whole(win.step, &held),
-            also_better: rivals.iter().map(|other| other.step.to_owned()).collect(),
-            weaker: weaker::than(document, win.step, win.against),
-        });
+        let also_better = rivals.iter().map(|other| other.step.to_owned()).collect();
+        winners.push(Winner { beats_all: is_whole(win.step, &held), also_better, ..told(document, win) });
     }
     winners
+}
+
+/// The arm of a trial that is shown to be better than this one, whatever it is to others; none where that is not shown.
+pub(crate) fn of_arm(document: &RunDocument, arm: &str, against: &str) -> Option<Winner> {
+    let wins = wins_of_trial(document.trial.as_ref()?);
+    let win = wins.into_iter().find(|win| win.step == arm && win.against == against)?;
+    Some(told(document, &win))
+}
+
+fn told(document: &RunDocument, win: &Win) -> Winner {
+    Winner {
+        step: win.step.to_owned(),
+        against: win.against.to_owned(),
+        metric: win.metric.to_owned(),
+        good: win.good,
+        ratio: win.ratio,
+        ratio_low: win.interval.0,
+        ratio_high: win.interval.1,
+        level: win.level,
+        beats_all: false,
+        also_better: Vec::new(),
+        weaker: weaker::than(document, win.step, win.against),
+    }
 }
 
 /// The size of an effect, whatever its direction.

@@ -84,7 +84,7 @@ impl CertificateFiles {
     pub fn create(&self) -> Result<CertificateDigest, LinkError> {
         let CertifiedKey { cert, signing_key } = new_certificate()?;
         secret_file::create(secret_file::KEY, &self.key, &signing_key.serialize_pem())?;
-        secret_file::create("certificate file", &self.certificate, &cert.pem())?;
+        secret_file::create_open("certificate file", &self.certificate, &cert.pem())?;
         Ok(CertificateDigest::of(cert.der()))
     }
 }
@@ -270,8 +270,11 @@ mod tests {
         let digest = files.create().unwrap();
         assert_eq!(Certificate::read(&files).unwrap().digest, digest);
         assert_eq!(CertificateDigest::of_file(&files.certificate).unwrap(), digest);
-        let mode = std::fs::metadata(&files.key).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode, 0o600);
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&files.key), 0o600);
+        // A worker may run as another user than the one who brought it the file.
+        assert_eq!(mode(&files.certificate) & 0o400, 0o400);
+        assert_ne!(mode(&files.certificate) & 0o044, 0, "or this machine's umask hides it");
         assert!(matches!(files.create(), Err(LinkError::File { .. })), "a key is not overwritten");
     }
 

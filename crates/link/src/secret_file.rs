@@ -15,8 +15,17 @@ const OTHERS: u32 = 0o007;
 
 /// Writes a new file with mode 0600.
 pub(crate) fn create(what: &'static str, path: &Path, text: &str) -> Result<(), LinkError> {
+    create_with(0o600, what, path, text)
+}
+
+/// Writes a new file that everybody may read, as far as the process lets them (umask).
+pub(crate) fn create_open(what: &'static str, path: &Path, text: &str) -> Result<(), LinkError> {
+    create_with(0o644, what, path, text)
+}
+
+fn create_with(mode: u32, what: &'static str, path: &Path, text: &str) -> Result<(), LinkError> {
     let mut options = OpenOptions::new();
-    let created = options.write(true).create_new(true).mode(0o600).open(path);
+    let created = options.write(true).create_new(true).mode(mode).open(path);
     let written = created.and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|source| LinkError::file("write", what, path, source))
 }

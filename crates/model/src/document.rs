@@ -102,6 +102,9 @@ pub struct RunIdentity {
     /// The times at which it went on after it had been stopped or killed; empty for a run in one go.
     #[serde(default)]
     pub resumed: Vec<Resumption>,
+    /// The block that ended because a worker was lost, where that did not come back and the run ended there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_block: Option<LostBlock>,
 }
 
 /// A run that had been stopped or killed went on.

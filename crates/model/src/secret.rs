@@ -23,6 +23,9 @@ const PARTS: &[&str] = &[
 /// The text that is shown instead of a secret.
 pub const REDACTED: &str = "[redacted]";
 
+/// The variable of the environment with the password of the brokers' metrics: no command that Plumb starts inherits it.
+pub const METRICS_PASSWORD: &str = "PLUMB_METRICS_PASSWORD";
+
 /// True if the value under this name must never be shown.
 pub fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();

@@ -140,7 +140,7 @@ pub const TUNABLES: &[Tunable] = &[
         java: Some("max.in.flight.requests.per.connection"),
         default: "1000000",
         java_default: Some("5"),
-        // Beyond 5 an idempotent producer is refused, and another may reorder: that is a promise.
+        // Beyond 5 an idempotent producer is refused. Without idempotence more than 1 may reorder: who has 1 is promised order, and keeps it.
         scale: Scale::Ordered(&["1", "2", "3", "4", "5"]),
         on_wire: true,
         depends_on: "batch.size and the round trip: a broker gets at most in flight x batch in a round trip",

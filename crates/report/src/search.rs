@@ -9,7 +9,7 @@ use plumb_model::figure::{ABSENT, counted, percent, quantile, ratio, significant
 use plumb_model::plan::Properties;
 use plumb_model::search_report::{
     GuardFigure, HighestRate, PartVerdict, ProposedChange, RefusedSettings, Restarted, SearchOutcome,
-    SearchProof, SearchReport,
+    SearchProof, SearchReport, TrialStage,
 };
 use plumb_model::setting_name::{ClusterName, ClusterPart};
 use plumb_model::settings_search::{Objective, SearchBlock, of_owner};
@@ -432,9 +432,12 @@ fn lines(report: &SearchReport) -> Option<Section> {
     }
     let host = of_owner(&settings, Owner::Host);
     lines.extend(host.iter().map(|(name, value)| host_line(name, value)));
-    let meaning =
-        "for librdkafka; the files in proof/install have what the Java client takes, and the way back";
-    Some(Section::sentences("To write", meaning, lines))
+    let is_of_all = report.refused_trials.iter().any(|trial| trial.stage == TrialStage::Proof);
+    let proof = if is_of_all { "proof-of-all" } else { "proof" };
+    let meaning = format!(
+        "for librdkafka; the files in {proof}/install have what the Java client takes, and the way back"
+    );
+    Some(Section::sentences("To write", &meaning, lines))
 }
 
 /// The command that sets a setting of this host or of a broker.

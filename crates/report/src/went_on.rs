@@ -3,10 +3,17 @@
 use crate::wording::{instant, short_name};
 use plumb_model::document::{LostBlock, Resumption, RunDocument};
 use plumb_model::figure::{count, counted};
+use plumb_model::observation::Counts;
 
 /// A sentence for each time; none for a run in one go.
 pub(crate) fn sentences(document: &RunDocument) -> Vec<String> {
-    document.run.resumed.iter().map(|resumption| sentence(document, resumption)).collect()
+    let went_on = document.run.resumed.iter().map(|resumption| sentence(document, resumption));
+    went_on.chain(document.run.lost_block.iter().map(|lost| ended_words(document, lost))).collect()
+}
+
+/// The run ended with a worker.
+fn ended_words(document: &RunDocument, lost: &LostBlock) -> String {
+    format!("{}, and the run ended: that block counts nowhere{}.", loss(document, lost), known(lost))
 }
 
 fn sentence(document: &RunDocument, resumption: &Resumption) -> String {
@@ -23,7 +30,12 @@ fn sentence(document: &RunDocument, resumption: &Resumption) -> String {
 }
 
 fn lost_words(document: &RunDocument, lost: &LostBlock, at: &str) -> String {
-    let LostBlock { worker, reason, step, block, counts } = lost;
+    let (loss, known) = (loss(document, lost), known(lost));
+    format!("{loss}. The run went on at {at}: that block is measured anew and counts nowhere{known}.")
+}
+
+/// `Worker load-1 was lost in block 2 (it said nothing for 3 s)`.
+fn loss(document: &RunDocument, LostBlock { worker, reason, step, block, .. }: &LostBlock) -> String {
     let place = step.as_ref().zip(*block).map(|(step, block)| {
         let step = if document.steps.len() > 1 {
             format!(" of {}", short_name(document, step))
@@ -32,13 +44,16 @@ fn lost_words(document: &RunDocument, lost: &LostBlock, at: &str) -> String {
         };
         format!(" in block {}{step}", block + 1)
     });
-    let sent = counts.as_ref().map(|counts| {
-        let (sent, acked) = (counted(counts.sent, "message"), counts.acked);
-        format!(", though {sent} of it were sent and {} acknowledged by what is known", count(acked))
-    });
-    format!(
-        "Worker {worker} was lost{} ({reason}). It came back, and the run went on at {at}: that block is measured anew and counts nowhere{}.",
-        place.unwrap_or_default(),
-        sent.unwrap_or_default()
-    )
+    format!("Worker {worker} was lost{} ({reason})", place.unwrap_or_default())
+}
+
+/// What is known of a lost block, to end a sentence.
+fn known(lost: &LostBlock) -> String {
+    let words = |counts: &Counts| {
+        let (sent, acked) = (counted(counts.sent, "message"), count(counts.acked));
+        format!(
+            "; of it at least {sent} were sent and {acked} acknowledged, and are in its topic with those of its warm-up"
+        )
+    };
+    lost.counts.as_ref().map(words).unwrap_or_default()
 }

@@ -75,6 +75,7 @@ impl Record {
             state: RunState::Running,
             plumb_version: env!("CARGO_PKG_VERSION").to_owned(),
             resumed: Vec::new(),
+            lost_block: None,
         };
         let environment = Environment {
             client: client(&plan),
@@ -111,7 +112,8 @@ impl Record {
     pub(super) fn resumed(mut document: RunDocument, spans: Vec<Span>) -> Self {
         let blocks_kept = document.steps.iter().map(|step| step.blocks.len() as u32).sum();
         let at = timestamp(Timestamp::now());
-        document.run.resumed.push(Resumption { at, blocks_kept, changes: Vec::new(), lost_block: None });
+        let lost_block = document.run.lost_block.take();
+        document.run.resumed.push(Resumption { at, blocks_kept, changes: Vec::new(), lost_block });
         document.run.state = RunState::Running;
         document.run.finished_at = None;
         let unseen = (0..document.steps.len()).filter(|at| !document.steps[*at].blocks.is_empty()).collect();
@@ -161,6 +163,12 @@ impl Record {
         if let Some(resumption) = self.document.run.resumed.last_mut() {
             resumption.lost_block = Some(block);
         }
+    }
+
+    /// The run ends after a worker was lost: what was opened to go on with does not go on.
+    pub(super) fn lost_for_good(&mut self, block: LostBlock) {
+        self.document.run.resumed.pop();
+        self.document.run.lost_block = Some(block);
     }
 
     /// The run's id as a number.

@@ -4,6 +4,7 @@
 //! the run's document. The meaning of the figures is in `crates/observe/src/requests.rs`.
 
 use plumb_model::fault::UsageError;
+use plumb_model::secret::METRICS_PASSWORD;
 use plumb_observe::{Login, ObserveError, PageOf, Scrape, scrape};
 use std::env::VarError;
 use std::time::Duration;
@@ -13,8 +14,6 @@ pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Variable of the environment with the user.
 const USER: &str = "PLUMB_METRICS_USER";
-/// Variable of the environment with the password; no command that Plumb starts inherits it.
-pub(super) const PASSWORD: &str = "PLUMB_METRICS_PASSWORD";
 
 /// The addresses at which the brokers serve their metrics; empty when they serve none.
 #[derive(Debug, Clone, Default)]
@@ -50,14 +49,14 @@ fn login(variable: impl Fn(&str) -> Result<String, VarError>) -> Result<Option<L
         Err(VarError::NotPresent) => Ok(None),
         Err(VarError::NotUnicode(_)) => Err(refused(name, "is not UTF-8")),
     };
-    match (of(USER)?, of(PASSWORD)?) {
+    match (of(USER)?, of(METRICS_PASSWORD)?) {
         (None, None) => Ok(None),
         (Some(user), _) if user.contains(':') => {
             Err(refused(USER, "has a colon, which ends the user in HTTP's basic authentication"))
         }
         (Some(user), Some(password)) => Ok(Some(Login { user, password })),
-        (Some(_), None) => Err(refused(PASSWORD, &format!("is missing beside {USER}"))),
-        (None, Some(_)) => Err(refused(USER, &format!("is missing beside {PASSWORD}"))),
+        (Some(_), None) => Err(refused(METRICS_PASSWORD, &format!("is missing beside {USER}"))),
+        (None, Some(_)) => Err(refused(USER, &format!("is missing beside {METRICS_PASSWORD}"))),
     }
 }
 
@@ -65,7 +64,7 @@ fn refused(name: &str, problem: &str) -> UsageError {
     UsageError::new(
         format!("the environment's {name} {problem}"),
         format!(
-            "{USER} and {PASSWORD} are the login for the brokers' metrics (--metrics): set both or neither"
+            "{USER} and {METRICS_PASSWORD} are the login for the brokers' metrics (--metrics): set both or neither"
         ),
     )
 }

@@ -28,6 +28,7 @@ use crate::unmeasured::{self, RunPart};
 use crate::watcher::{Event, Watcher};
 use crate::workers::{self, WorkerCrew, WorkersOptions};
 use jiff::Timestamp;
+use plumb_load::LoadError;
 use plumb_load::calibrate::calibrate;
 use plumb_load::librdkafka::java::ClientConfig;
 use plumb_load::remote::LostWorker;
@@ -136,19 +137,21 @@ pub(crate) fn after_losses(mut finished: Finished, options: &WorkersOptions) -> 
         let measured = finished.document.steps.iter().map(|step| step.blocks.len()).sum::<usize>();
         losses = if blocks == Some(measured) { losses + 1 } else { 1 };
         blocks = Some(measured);
-        if losses >= LOSSES_IN_A_ROW {
-            context.note(&format!(
-                "warning: {losses} workers were lost one after another and no block came to its end: the run stops here"
-            ));
-            return Ok(finished);
-        }
-        if let Err(error) = workers.take_back(&worker, &context) {
-            context.note(&format!("warning: {}", chain(&error).join(": ")));
-            return Ok(finished);
-        }
+        let is_back = match losses {
+            LOSSES_IN_A_ROW.. => Err(LoadError::WorkerLost {
+                worker: worker.name.clone(),
+                reason: format!("{losses} workers were lost one after another and no block came to its end"),
+            }
+            .into()),
+            _ => workers.take_back(&worker, &context),
+        };
         let path = finished.dir.path().to_owned();
         drop(finished);
         let mut run = resume::open(&path, &context.stop, &context.watcher)?;
+        if let Err(error) = is_back {
+            run.measured.record.lost_for_good(block);
+            return run.end_with(Err(error), options);
+        }
         run.context.workers = Some(workers);
         run.measured.record.went_on_after(block);
         finished = run.carry(options)?;
@@ -242,8 +245,14 @@ impl Run {
         self.context.tell(&Event::Begins(&self.measured.record.document));
         let result = self.gather(workers).and_then(|()| self.measure());
         self.context.tell(&Event::Ends);
+        self.end_with(result, workers)
+    }
+
+    /// Ends the document.
+    fn end_with(mut self, result: Result<()>, workers: &WorkersOptions) -> Result<Finished> {
         self.measured.record.finish(match &result {
             Err(error) if !error.is_stop() => RunState::Failed { error: chain(error).join(": ") },
+            Err(_) => RunState::Interrupted,
             _ if self.context.is_stopped() => RunState::Interrupted,
             _ => RunState::Complete,
         });

@@ -19,7 +19,7 @@ use plumb_load::random::Random;
 use plumb_load::schedule::Share;
 use plumb_model::document::RunDocument;
 use plumb_model::plan::{Length, Properties, TopicPlan};
-use plumb_model::settings_search::{SettingsSearchResult, of_owner, step_with};
+use plumb_model::settings_search::{SearchBlock, SettingsSearchResult, of_owner, step_with};
 use plumb_model::trial::ArmPlan;
 use plumb_model::tunable::Owner;
 pub(super) use search_block::GiveUp;
@@ -79,12 +79,17 @@ impl SearchBlocks {
     }
 
     /// Writes down a block that is over, and what the first one tells of the path.
-    fn note(&self, block: search_block::Told, measured: &mut Measured) -> Outcome {
+    fn note(&self, mut block: search_block::Told, measured: &mut Measured) -> Outcome {
         let document = &mut measured.record.document;
         let (Some(search), Some(result)) = (&document.plan.settings_search, &mut document.settings_search)
         else {
             return Outcome::Nothing;
         };
+        // What happens with the user's own settings as well is no refusal of others.
+        let own_fail = |own: &SearchBlock| own.settings.is_empty() && own.failed.is_some();
+        if block.path.is_some() && result.blocks.iter().any(own_fail) {
+            block.block.refused = None;
+        }
         if result.path.is_none() && block.block.settings.is_empty() {
             result.path = block.path;
             result.advised = judged::advised(search, &block.findings);

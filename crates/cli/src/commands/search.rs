@@ -13,9 +13,11 @@ use crate::commands::End;
 use crate::errors::UsageError;
 use crate::progress::Estimate;
 use crate::result_dir::{self, ResultKind, Shown};
-use crate::{printer, progress, stop, whole_file};
+use crate::{install_dir, printer, progress, stop, whole_file};
 use anyhow::{Context, Result};
-use plumb_judge::settings_search::{Runs, Taken, TakingBack, report, restarts, taking_back, to_prove};
+use plumb_judge::settings_search::{
+    Runs, Taken, TakingBack, proven, report, restarts, taking_back, to_prove,
+};
 use plumb_model::best::BestEnding;
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::fault::HasFault;
@@ -284,13 +286,15 @@ impl Whole<'_> {
             let runs = Runs { before_proof: &before, refused: &refused, ..only };
             return self.write(Runs { highest_rates: rates.as_ref(), ..runs });
         }
-        let proven = self.prove(&mut proof, &before, &mut refused)?;
-        let mut with_proof =
-            Runs { proof: proven.as_ref(), before_proof: &before, refused: &refused, ..only };
+        let trial = self.prove(&mut proof, &before, &mut refused)?;
+        let mut with_proof = Runs { proof: trial.as_ref(), before_proof: &before, refused: &refused, ..only };
         let answer = report(with_proof).filter(|report| report.outcome == SearchOutcome::Better);
         let Some(answer) = answer else {
             return self.restarted(with_proof, &Properties::new());
         };
+        if let Some(trial) = &trial {
+            self.install(trial, &refused)?;
+        }
         // What is looked at is what is proposed: all changes, where the fewest are not enough.
         proof.smallest = answer.proposed.into_iter().map(|change| (change.setting, change.to)).collect();
         let (mut other_rates, mut refused) = (Vec::new(), refused.clone());
@@ -334,6 +338,18 @@ impl Whole<'_> {
         proof.unpruned = None;
         let all = self.trial(PROOF_OF_ALL, TrialStage::Proof, || proof.plan())?;
         Ok(all.map_err(|trial| refused.push(trial)).ok())
+    }
+
+    /// Writes the files of what is proposed beside its proof.
+    fn install(&self, proof: &RunDocument, refused: &[RefusedTrial]) -> Result<()> {
+        let name = match refused.iter().any(|trial| trial.stage == TrialStage::Proof) {
+            true => PROOF_OF_ALL,
+            false => PROOF,
+        };
+        let winners = proven(proof).into_iter().collect();
+        let proof = RunDocument { winners, ..proof.clone() };
+        install_dir::write(&self.directory.join(name).join(install_dir::NAME), &proof)?;
+        Ok(())
     }
 
     /// The last trial, of brokers started with what the scenario names or a finding advises, and then the answer.
@@ -487,7 +503,7 @@ impl Whole<'_> {
         };
         // The search has no figures of its own to show: its answer is the whole's.
         if finished.document.plan.settings_search.is_none() {
-            crate::handed_over::write(&finished)?;
+            crate::handed_over::write_page(&finished)?;
         }
         Ok(finished.document)
     }

@@ -10,6 +10,7 @@ use plumb_model::compare::{CompareSays, ComparedMetric, ComparedSteps};
 use plumb_model::document::{RunDocument, StepResult};
 use plumb_stats::median::median;
 use plumb_stats::rank_sum::{rank_sum, shift};
+use plumb_stats::signed_rank::Location;
 
 /// The steps that belong together: those that are named, else those of the same name.
 pub(super) fn pairs<'a>(side_a: Side<'a>, side_b: Side<'a>) -> Result<Vec<StepPair<'a>>, CompareError> {
@@ -95,6 +96,11 @@ fn setup(RunStep { document, index }: RunStep<'_>) -> Setup<'_> {
     Setup { result: &document.steps[index], plan: document.plan.steps.get(index) }
 }
 
+/// The most by which a metric's value in a block of a step may be off by the clocks of its workers, in the metric's unit.
+fn error(metric: &Metric, step: &StepResult) -> f64 {
+    step.blocks.iter().map(|block| metric.error(block)).fold(0.0, f64::max)
+}
+
 /// None where neither has it.
 fn compared_metric(
     metric: &Metric,
@@ -110,11 +116,21 @@ fn compared_metric(
     if of_a.is_empty() && of_b.is_empty() {
         return None;
     }
-    let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
-    let (logs_a, logs_b) = (logs(&of_a), logs(&of_b));
-    let within = shift(&logs_a, &logs_b, confidence);
-    let ranks = rank_sum(&logs_a, &logs_b);
+    let logs = |values: &[f64], moved: f64| -> Vec<f64> {
+        values.iter().map(|value| (value + moved).max(f64::MIN_POSITIVE).ln()).collect()
+    };
+    let within = shift(&logs(&of_a, 0.0), &logs(&of_b, 0.0), confidence);
+    let ranks = rank_sum(&logs(&of_a, 0.0), &logs(&of_b, 0.0));
+    let (error_a, error_b) = (error(metric, a), error(metric, b));
+    // Whatever within the errors of the workers' clocks the truth is.
+    let ends = [-1.0, 1.0]
+        .map(|sign| shift(&logs(&of_a, -sign * error_a), &logs(&of_b, sign * error_b), confidence));
+    let [lowest, highest] = &ends;
+    let within = within.zip(lowest.as_ref().zip(highest.as_ref())).map(|(within, (lowest, highest))| {
+        Location { low: lowest.low.min(within.low), high: highest.high.max(within.high), ..within }
+    });
     let apart = within.as_ref().is_some_and(|within| within.low > 0.0 || within.high < 0.0);
+    let ranks = ranks.filter(|_| apart || error_a + error_b == 0.0);
     let medians = [&of_a, &of_b].map(|values| median(values.iter().copied()));
     let plain = medians[0].zip(medians[1]).map(|(a, b)| b / a);
     Some(ComparedMetric {

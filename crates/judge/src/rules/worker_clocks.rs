@@ -33,6 +33,10 @@ const ERROR_SHARE_MAX: f64 = 0.10;
 fn worker_clocks(setup: &Setup) -> Option<Finding> {
     let latency = &setup.result.latency.end_to_end;
     let error_ns = latency.clock_error();
+    // No path takes no time: what would be below zero counts as zero.
+    if error_ns > 0.0 && latency.min_ns == Some(0) {
+        return Some(below_zero(setup, error_ns));
+    }
     let typical_ns = latency.p50_ns.map(|ns| ns as f64).or(latency.mean_ns)?;
     let share = error_ns / typical_ns;
     if share <= ERROR_SHARE_MAX {
@@ -52,6 +56,16 @@ fn worker_clocks(setup: &Setup) -> Option<Finding> {
     )
 }
 
+fn below_zero(setup: &Setup, error_ns: f64) -> Finding {
+    let claim = "By the workers' clocks messages came before they were sent and count as zero: mean and quantiles of the end-to-end latency \
+                 mean nothing";
+    about_step(RULE.row.id, Severity::Invalid, setup.name(), claim)
+        .seen_against("least end-to-end latency", time(0.0), "more than zero")
+        .seen("most that each end-to-end latency may be off", time(error_ns))
+        .advise("Decide on acknowledge latency, which is of one clock, or run producers and consumers in one worker.")
+        .advise("The way to a worker takes longer there than back, or back than there: bring the workers nearer.")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,5 +83,9 @@ mod tests {
         let mut document = healthy();
         error(0.09)(&mut document);
         assert_eq!(found(&document, RULE.row.id), []);
+        document.steps[0].latency.end_to_end.min_ns = Some(0);
+        let finding = crate::healthy::one(&document, RULE.row.id);
+        assert_eq!(finding.severity, Severity::Invalid);
+        assert!(finding.claim.contains("count as zero"), "{}", finding.claim);
     }
 }

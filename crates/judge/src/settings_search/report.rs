@@ -5,10 +5,11 @@ use super::{Course, front, restarts};
 use crate::durability;
 use crate::trial::metric::shown;
 use crate::trial::metric_value;
+use crate::winner;
 use plumb_model::best::BestEnding;
 use plumb_model::document::{Durability, RunDocument, RunState, StepResult};
 use plumb_model::figure::{counted, percent, ratio, significant};
-use plumb_model::finding::{Severity, ValidityVerdict};
+use plumb_model::finding::{Finding, Severity, ValidityVerdict};
 use plumb_model::metric::of_latency;
 use plumb_model::plan::{ClusterPlan, Goal, Properties, StepPlan, TopicPlan};
 use plumb_model::property::{is_client_default, usual_name};
@@ -22,6 +23,7 @@ use plumb_model::settings_search::{SettingsSearch, SettingsSearchResult};
 use plumb_model::start_setting::StartChange;
 use plumb_model::trial::{ArmVerdict, Good, MetricResult, MetricRole, TrialResult};
 use plumb_model::verdict::Verdict;
+use plumb_model::winner::Winner;
 
 /// The name of the arm that is the scenario as it is.
 pub const AS_IS: &str = "as it is";
@@ -208,8 +210,8 @@ fn proposed(
     let is_only = settings.len() == 1;
     let change = |(setting, to): (&String, &String)| {
         let dimension = search.dimensions.iter().find(|dimension| dimension.setting == *setting);
-        // Of a single one that was not shown to matter among others the proof is all that is known.
-        let part = part_of(setting).filter(|part| !is_only || part_verdict(part) == PartVerdict::Matters);
+        // The part of a single one was measured in the company of changes that went back: the proof is what it does.
+        let part = part_of(setting).filter(|_| !is_only);
         // The trial has the arm without it over the one with it; a reader wants to know what it does.
         let inverse = |of: fn(&MetricResult) -> Option<f64>| part.and_then(of).map(f64::recip);
         ProposedChange {
@@ -241,6 +243,11 @@ fn proposed_arm(proof: Option<&RunDocument>) -> &'static str {
     };
     let found = (0..by_size.len()).map(|at| (at, &by_size[at])).find(|candidate| is_enough(*candidate));
     found.map_or(PROPOSED, |(_, arm)| *arm)
+}
+
+/// What of a proof is to be installed: the proposed arm over the scenario's settings.
+pub fn proven(proof: &RunDocument) -> Option<Winner> {
+    winner::of_arm(proof, proposed_arm(Some(proof)), AS_IS)
 }
 
 fn proof(document: &RunDocument, arm: &str, goal: Option<Goal>) -> Option<SearchProof> {
@@ -498,7 +505,7 @@ fn summary(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
         .smallest_gain_ratio
         .map(|gain| format!("A gain of {} or more would have shown.", percent(1.0 - gain)));
     let mut sentences = match report.outcome {
-        SearchOutcome::Better => better(report),
+        SearchOutcome::Better => better(report, runs),
         SearchOutcome::AsGood => {
             let first = format!("Your settings are as good as any of those found in {blocks}.");
             [Some(first), would_have_shown].into_iter().flatten().collect()
@@ -540,7 +547,7 @@ fn summary(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
     sentences
 }
 
-fn better(report: &SearchReport) -> Vec<String> {
+fn better(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
     if !report.highest_rates.is_empty() {
         return higher(report);
     }
@@ -578,7 +585,27 @@ fn better(report: &SearchReport) -> Vec<String> {
     if let Some(goal) = proof.goal_held {
         sentences.push(format!("The goal held in {} of {} blocks.", goal.held, goal.blocks));
     }
+    sentences.extend(runs.proof.and_then(suspect));
     sentences
+}
+
+/// That the figures of a proof may mislead, and why; none where nothing says so.
+fn suspect(proof: &RunDocument) -> Option<String> {
+    let suspect = || proof.validity.reasons.iter().filter(|reason| reason.severity == Severity::Suspect);
+    let mut claims: Vec<&str> = Vec::new();
+    for reason in suspect() {
+        if !claims.contains(&reason.claim.as_str()) {
+            claims.push(&reason.claim);
+        }
+    }
+    let (first, rest) = claims.split_first()?;
+    let more = match rest.len() {
+        0 => String::new(),
+        more => format!(" ({} more)", plumb_model::figure::count(more as u64)),
+    };
+    Some(format!(
+        "The figures of the proof may mislead: {first}{more}; plumb report of its directory says all of it."
+    ))
 }
 
 fn refused(trial: &RefusedTrial, report: &SearchReport) -> String {
@@ -650,7 +677,11 @@ fn not_proven(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
     sentences.extend(proof.vetoes.iter().map(ended));
     if let Some(document) = runs.proof {
         let invalid = document.validity.reasons.iter().filter(|reason| reason.severity == Severity::Invalid);
-        sentences.extend(invalid.map(|reason| ended(&reason.claim)));
+        let of_arm = |reason: &Finding| match &reason.step {
+            Some(step) => ended(&format!("{step:?}: {}", reason.claim)),
+            None => ended(&reason.claim),
+        };
+        sentences.extend(invalid.map(of_arm));
         let left_out = document.trial.as_ref().map_or(0, |trial| trial.excluded.len());
         if left_out > 0 {
             sentences.push(format!(

@@ -7,6 +7,7 @@ use super::pauses::{Safepoints, safepoint};
 use super::{DriverCommand, Role};
 use crate::clock::now_ns;
 use crate::error::LoadError;
+use plumb_model::secret::METRICS_PASSWORD;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
@@ -86,6 +87,7 @@ impl Program {
         process
             .args(words)
             .env(MARK, &mark)
+            .env_remove(METRICS_PASSWORD)
             .process_group(0)
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::piped())

@@ -12,6 +12,7 @@ use crate::schedule::Due;
 use crate::seconds::Seconds;
 use crate::shared::Shared;
 use crate::stamp::{Part, SENT_AT, STAMP_BYTES, STAMP_HEADER, Stamp};
+use plumb_model::figure::time;
 use std::collections::HashMap;
 use std::iter::Peekable;
 use std::sync::mpsc::TryRecvError;
@@ -290,8 +291,8 @@ impl Producing<'_, '_> {
             format!("it reports message {number}, which it was not given or has reported before")
         })?;
         if called_ns < pending.due_ns {
-            let early_us = (pending.due_ns - called_ns) / 1_000;
-            return Err(format!("it sent message {number} {early_us} us before it was due"));
+            let early = time((pending.due_ns - called_ns) as f64);
+            return Err(format!("it sent message {number} {early} before it was due"));
         }
         self.outstanding.report(1);
         Ok(pending)

@@ -237,6 +237,17 @@ fn unknown_setting(wanted: &str, trail: &Trail) -> ResolveError {
     }
 }
 
+const IN_FLIGHT: &str = "max.in.flight.requests.per.connection";
+
+/// True if a message that is sent again cannot come after later ones only because nothing else is under way meanwhile.
+fn keeps_order_by_one_in_flight(step: &StepPlan) -> bool {
+    let written = |name: &str| {
+        step.producer.iter().find(|(key, _)| usual_name(key) == name).map(|(_, value)| value.as_str())
+    };
+    let is = |name: &str, value: &str| written(name).is_some_and(|written| same_value(written, value));
+    is(IN_FLIGHT, "1") && !is("enable.idempotence", "true") && !is("retries", "0")
+}
+
 /// The reason why changing a setting does nothing on this path, or cannot be done; none where it may do something.
 fn idle(tunable: &Tunable, step: &StepPlan, trail: &Trail) -> Option<&'static str> {
     if !tunable.is_of(step.driver) {
@@ -254,6 +265,9 @@ fn idle(tunable: &Tunable, step: &StepPlan, trail: &Trail) -> Option<&'static st
         {
             Some("the payload is Plumb's own random bytes: give load.payload, a file of yours or its entropy")
         }
+        (_, IN_FLIGHT) if keeps_order_by_one_in_flight(step) => Some(
+            "one request in flight keeps the order of messages, and without idempotence more would give it up: that is a promise",
+        ),
         (_, "sticky.partitioning.linger.ms") if step.load.keys != Keys::None => {
             Some("every record has a key")
         }

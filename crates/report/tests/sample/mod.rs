@@ -139,6 +139,7 @@ pub(crate) fn full() -> RunDocument {
             state: RunState::Complete,
             plumb_version: "0.1.0".to_owned(),
             resumed: Vec::new(),
+            lost_block: None,
         },
         outcome: None,
         validity: verdicts::validity(),

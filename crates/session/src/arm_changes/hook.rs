@@ -4,6 +4,7 @@
 
 use plumb_model::fault::{Fault, HasFault};
 use plumb_model::plan::Properties;
+use plumb_model::secret::METRICS_PASSWORD;
 use plumb_model::secret::{REDACTED, is_secret};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::borrow::Cow;
@@ -84,7 +85,7 @@ impl Hook<'_> {
             .env("PLUMB_ARM", self.arm)
             .env("PLUMB_PAIR", self.pair.to_string())
             .env("PLUMB_BOOTSTRAP", self.bootstrap)
-            .env_remove(super::super::metrics::PASSWORD)
+            .env_remove(METRICS_PASSWORD)
             .stdin(Stdio::null())
             .stdout(first)
             .stderr(second)

@@ -93,6 +93,11 @@ impl Trying {
         let objective = objective(search, block);
         let goal_ratio = search.goal.and_then(|goal| goal_ratio(goal, &apart.fold));
         let failed = self.why_not(search, block, objective, goal_ratio);
+        let reason = || step.errors.first().map(|error| format!(": {} ({})", error.message, error.code));
+        let failed = failed.map(|why| match block.counts.failed {
+            0 => why,
+            _ => why + &reason().unwrap_or_default(),
+        });
         let refused = failed.as_ref().and_then(|_| self.refused_messages(block, &step.errors));
         let failed = refused.as_ref().map(Refusal::sentence).or(failed);
         let latency = if block.end_to_end.samples > 0 { &block.end_to_end } else { &block.acknowledge };

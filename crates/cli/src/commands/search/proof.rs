@@ -201,9 +201,12 @@ impl Proof<'_> {
         let reference = arm_tree(first.as_ref(), &Properties::new());
         let proposed = arm_tree(first.as_ref(), &self.smallest);
         kept.push(entry("arms", Value::Map(vec![entry(AS_IS, reference), entry(PROPOSED, proposed)])));
-        let trial = [("primary", space.metric.clone()), ("pairs", self.request.pairs.to_string())];
-        let trial = trial.map(|(name, value)| entry(name, Value::Scalar(value)));
-        kept.push(entry("trial", Value::Map(trial.into())));
+        let mut trial = vec![("primary", space.metric.clone()), ("pairs", self.request.pairs.to_string())];
+        if matches!(search.cluster, ClusterPlan::Lab { .. }) {
+            trial.push(("restart_every", "1".to_owned()));
+        }
+        let trial = trial.into_iter().map(|(name, value)| entry(name, Value::Scalar(value)));
+        kept.push(entry("trial", Value::Map(trial.collect())));
         kept.push(entry("seed", Value::Scalar((self.request.seed ^ PROOF_SEED).to_string())));
         Ok(Value::Map(kept).to_yaml())
     }

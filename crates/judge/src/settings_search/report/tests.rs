@@ -239,10 +239,13 @@ fn changes_that_are_not_shown_and_could_not_be_taken_back_are_said_to_be_so() {
 fn a_part_is_what_the_change_does_and_not_what_its_absence_does() {
     let search = search(BestEnding::Better);
     let proof = trial(&[compared(PROPOSED, AS_IS, 0.08, 0.125, Verdict::Better)]);
-    let answer = answer(&search, Some(&proof), &[parts(), race(Verdict::Equivalent)]);
-    assert_eq!(answer.outcome, SearchOutcome::Better);
-    assert_eq!(names(&answer.proposed), [LINGER]);
-    let change = &answer.proposed[0];
+    let alone = answer(&search, Some(&proof), &[parts(), race(Verdict::Equivalent)]);
+    assert_eq!((alone.outcome, names(&alone.proposed)), (SearchOutcome::Better, vec![LINGER]));
+    // Its part was measured in the company of a change that went back.
+    assert_eq!((alone.proposed[0].verdict, alone.proposed[0].effect), (PartVerdict::Whole, None));
+    let answer = answer(&search, Some(&proof), &[parts(), race(Verdict::Worse)]);
+    assert_eq!(names(&answer.proposed), [FETCH, LINGER]);
+    let change = &answer.proposed[1];
     assert_eq!((change.interval_low, change.interval_high), (Some(1.0 / 12.5), Some(1.0 / 8.0)));
     assert_eq!((change.from.as_str(), change.to.as_str(), change.verdict), ("5", "0", PartVerdict::Matters));
     assert!(
@@ -250,6 +253,25 @@ fn a_part_is_what_the_change_does_and_not_what_its_absence_does() {
         "{:?}",
         answer.summary
     );
+}
+
+#[test]
+fn a_proof_whose_figures_may_mislead_says_so_and_its_arm_is_what_is_installed() {
+    let search = search(BestEnding::Better);
+    let mut proof = trial(&[
+        compared(PROPOSED, AS_IS, 0.08, 0.125, Verdict::Better),
+        compared(PROPOSED, ALL, 0.95, 1.05, Verdict::Equivalent),
+        compared(ALL, AS_IS, 0.08, 0.125, Verdict::Better),
+    ]);
+    let reason = Finding::new("noisy-host", Severity::Suspect, "Threads waited for a processor".to_owned());
+    proof.validity.reasons = vec![reason.clone(), reason];
+    let answer = answer(&search, Some(&proof), &[parts(), race(Verdict::Equivalent)]);
+    assert_eq!(answer.outcome, SearchOutcome::Better);
+    let last = answer.summary.last().unwrap();
+    let words = "The figures of the proof may mislead: Threads waited for a processor; plumb report";
+    assert!(last.starts_with(words), "{last}");
+    let installed = proven(&proof).unwrap();
+    assert_eq!((installed.step.as_str(), installed.against.as_str()), (PROPOSED, AS_IS));
 }
 
 #[test]

@@ -54,6 +54,24 @@ fn a_default_that_a_setup_writes_is_no_difference() {
     assert!(search.left_out.iter().all(|left| !left.what.starts_with("setup")), "{:?}", search.left_out);
 }
 
+#[test]
+fn one_request_in_flight_that_keeps_the_order_stays_one() {
+    let has_in_flight = |producer: &[(&str, &str)]| {
+        let search = plan(&[producer]).settings_search.unwrap();
+        let is_it = |name: &str| name == "producer.max.in.flight.requests.per.connection";
+        let left_out = search.left_out.iter().any(|left| is_it(&left.what) && left.reason.contains("order"));
+        let searched = search.dimensions.iter().any(|dimension| is_it(&dimension.setting));
+        assert_ne!(left_out, searched, "{:?}", search.left_out);
+        searched
+    };
+    assert!(!has_in_flight(&[("max.in.flight.requests.per.connection", "1")]));
+    assert!(!has_in_flight(&[("max.in.flight", "1"), ("enable.idempotence", "false")]));
+    assert!(has_in_flight(&[("max.in.flight", "1"), ("enable.idempotence", "true")]));
+    assert!(has_in_flight(&[("max.in.flight", "1"), ("retries", "0")]));
+    assert!(has_in_flight(&[("max.in.flight", "3")]));
+    assert!(has_in_flight(&[]));
+}
+
 /// What a search with these settings of starts comes to on a lab, or elsewhere.
 fn restart(settings: &[(&str, &str)], is_lab: bool) -> Result<SettingsSearch, String> {
     let mut scenario = base();
