@@ -175,6 +175,34 @@ fn a_worker_that_is_killed_ends_its_block_and_one_of_its_name_takes_its_place() 
 }
 
 #[test]
+fn a_run_that_ends_after_a_worker_was_lost_has_no_figure_of_that_block_and_says_whose_it_was() {
+    let sink = SinkBroker::start(SinkOptions::default()).unwrap();
+    let load = "blocks: 2\nload: {rate: 200, duration: 3s, warm_up: 0s, producers: 2, size: 100B}\n";
+    let mut run = start(&scenario(&sink, load), &["--workers", "2"]);
+    let stays = run.worker("stays").start();
+    let mut killed = run.worker("killed").start();
+    let begun = |worker: &mut Running| worker.complained().matches("a block begins").count();
+    killed.wait_for("the second block", |worker| (begun(worker) == 2).then_some(()));
+    std::thread::sleep(Duration::from_millis(1_500));
+    killed.signal(Signal::KILL);
+    run.run.wait_for("the loss", |run| run.complained().contains("was lost").then_some(()));
+    run.run.signal(Signal::INT);
+    let ended = run.run.wait();
+    stays.wait();
+    assert_eq!(ended.code(), Some(130), "{}", ended.stderr);
+    let document = ended.json();
+    let (of_run, step) = (&document["run"], &document["steps"][0]);
+    assert_eq!(of_run["state"]["kind"], "interrupted", "{of_run:#}");
+    assert_eq!((&of_run["lost_block"]["worker"], &of_run["lost_block"]["block"]), (&"killed".into(), &1.into()));
+    assert_eq!(of_run["resumed"], serde_json::json!([]));
+    assert_eq!(step["blocks"].as_array().map(Vec::len), Some(1), "{:#}", step["blocks"]);
+    assert_eq!((counts(&document, "sent"), counts(&document, "acked")), (&600.into(), &600.into()));
+    let told = Program::new(["report".as_ref(), ended.path("run").as_os_str()]).run().stdout;
+    let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("Worker killed was lost in block 2"), "{told}");
+}
+
+#[test]
 fn a_worker_with_another_token_or_certificate_is_told_so_and_the_run_names_who_is_missing() {
     let sink = SinkBroker::start(SinkOptions::default()).unwrap();
     let run = start(&scenario(&sink, LOAD), &["--workers", "1", "--wait-for-workers", "6s"]);
