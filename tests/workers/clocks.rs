@@ -145,9 +145,13 @@ fn a_clock_that_runs_faster_than_any_oscillator_leaves_no_latency_to_believe() {
     for worker in workers {
         worker.wait();
     }
-    assert_ne!(ended.code(), Some(0), "{}", ended.stderr);
-    let outcome = ended.json()["outcome"].clone();
-    assert!(outcome == "invalid" || outcome == "interrupted", "{outcome} {}", ended.stdout);
+    // Where it confirmed none of the starts, four times, the run ends there.
+    if ended.stderr.contains("4 workers were lost one after another") {
+        assert_eq!(ended.code(), Some(3), "{}", ended.stderr);
+        return;
+    }
+    assert_eq!(ended.code(), Some(1), "{}", ended.stderr);
+    assert_eq!(ended.json()["outcome"], "invalid", "{}", ended.stdout);
 }
 
 /// A way to a coordinator that holds everything up by milliseconds.

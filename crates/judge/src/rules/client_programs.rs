@@ -155,7 +155,7 @@ mod tests {
             finding.claim
         );
         let ends =
-            "; the producer made 1 pause of 50 ms or more, the longest 290 ms: safepoint G1CollectFull";
+            "; the producer made 1 pause of 50 ms or more, the longest 290 ms: safepoint G1CollectFull.";
         assert!(finding.claim.ends_with(ends), "{}", finding.claim);
     }
 }

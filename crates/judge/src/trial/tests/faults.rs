@@ -72,7 +72,7 @@ fn of_another_client_differs_what_both_have_in_another_sense_and_what_somebody_w
     assert_eq!(
         told,
         [
-            "driver: {\"consumer\":\"librdkafka\",\"producer\":\"java\"}",
+            "driver: {\"producer\":\"java\",\"consumer\":\"librdkafka\"}",
             "producer.buffer.memory: 1048576",
             "producer.linger.ms: 0"
         ]
