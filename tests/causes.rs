@@ -9,7 +9,7 @@ use crate::program::Program;
 use plumb_lab::kafka::{LabCluster, LabOptions};
 use rdkafka::config::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer};
-use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
+use rdkafka::producer::{BaseProducer, BaseRecord};
 use serde_json::Value;
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -28,8 +28,6 @@ struct Case {
     per_s: u64,
     bytes: usize,
     consumer: Option<Reader>,
-    /// A transaction begins before anything is sent, and is left open.
-    open_transaction: bool,
 }
 
 /// A consumer, and what its application does with each message.
@@ -46,17 +44,15 @@ const HEALTHY: Case = Case {
     per_s: 1_000,
     bytes: 1_000,
     consumer: Some(READS),
-    open_transaction: false,
 };
 
-const FAULTS: [Case; 5] = [
+const FAULTS: [Case; 4] = [
     Case {
         cause: Some("linger-too-long"),
         producer: &[("linger.ms", "200"), ("acks", "1")],
         per_s: 500,
         bytes: 200,
         consumer: None,
-        ..HEALTHY
     },
     Case {
         cause: Some("fetch-wait"),
@@ -67,7 +63,6 @@ const FAULTS: [Case; 5] = [
             settings: &[("fetch.min.bytes", "1000000"), ("fetch.wait.max.ms", "500")],
             ..READS
         }),
-        ..HEALTHY
     },
     Case {
         cause: Some("consumer-slow"),
@@ -75,15 +70,6 @@ const FAULTS: [Case; 5] = [
         per_s: 400,
         bytes: 500,
         consumer: Some(Reader { works: Duration::from_millis(5), ..READS }),
-        ..HEALTHY
-    },
-    Case {
-        cause: Some("open-transactions"),
-        producer: &[("linger.ms", "2"), ("acks", "1")],
-        per_s: 200,
-        bytes: 500,
-        consumer: Some(Reader { settings: &[("isolation.level", "read_committed")], ..READS }),
-        open_transaction: true,
     },
     Case {
         cause: Some(QUOTA),
@@ -91,7 +77,6 @@ const FAULTS: [Case; 5] = [
         per_s: 400,
         bytes: 1_000,
         consumer: None,
-        ..HEALTHY
     },
 ];
 
@@ -99,7 +84,7 @@ const FAULTS: [Case; 5] = [
 const QUOTA: &str = "quota-throttling";
 /// Statistics of a client, two a second, before the window: by then a group has its partitions, and what a quota lets through at once is gone.
 const WARM_UP: usize = 8;
-/// Longest wait for a transaction to begin, and for those statistics.
+/// Longest wait for those statistics.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Case {
@@ -131,9 +116,6 @@ impl Case {
                 config.set(*key, *value);
             }
             configs.push(config);
-        }
-        if self.open_transaction {
-            leave_open(bootstrap, topic);
         }
         let statistics = || {
             let file = OpenOptions::new().append(true).create(true).open(directory.join("statistics.log"));
@@ -173,18 +155,6 @@ impl Case {
     }
 }
 
-/// One message of a transaction that nobody ends while its client lives, which is as long as this process.
-fn leave_open(bootstrap: &str, topic: &str) {
-    let mut config = ClientConfig::new();
-    config.set("bootstrap.servers", bootstrap).set("transactional.id", topic);
-    let producer: BaseProducer = config.create().unwrap();
-    producer.init_transactions(PATIENCE).unwrap();
-    producer.begin_transaction().unwrap();
-    producer.send(BaseRecord::<(), _>::to(topic).payload("never committed")).unwrap();
-    producer.flush(PATIENCE).unwrap();
-    std::mem::forget(producer);
-}
-
 /// Holds the client of a fault to a quarter of what it sends.
 fn limit(lab: &LabCluster) {
     let client = format!("{QUOTA}-producer");
@@ -197,7 +167,7 @@ fn limit(lab: &LabCluster) {
 
 /// What is found in a path that is watched while it has this fault.
 fn diagnosed(lab: &LabCluster, case: &Case) -> Value {
-    let program = Program::new(["diagnose", "--duration", "5s", "--no-attach", "--output", "json"]);
+    let program = Program::new(["diagnose", "--duration", "4s", "--no-attach", "--output", "json"]);
     let application = case.start(&lab.bootstrap(), program.directory());
     case.warm_up(&program.directory().join("statistics.log"));
     let properties = case.clients().into_iter().map(|(name, _)| format!("{name}={name}.properties"));
