@@ -1,4 +1,5 @@
-//! Brokers' metrics that are served by TLS and to those who log in only: they are read, and the login is told nowhere.
+//! Brokers' metrics that are served by TLS and to those who log in only: they are read, and the login is told nowhere. And pages that are
+//! far larger than a broker's usually are.
 
 use crate::program::{Ended, Program};
 use plumb_lab::sink::{SinkBroker, SinkOptions};
@@ -7,6 +8,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// base64 of `monitor:hunter2-hunter2` (RFC 7617).
 const ENCODED: &str = "bW9uaXRvcjpodW50ZXIyLWh1bnRlcjI=";
@@ -120,4 +122,80 @@ fn a_password_in_an_address_is_refused_at_its_flag_and_not_repeated() {
         ended.stderr
     );
     assert!(!ended.stderr.contains(PASSWORD) && !ended.path("runs").exists(), "{}", ended.stderr);
+}
+
+/// Series of a large page, and the bytes of each: 200 MB in all.
+const SERIES: usize = 100_000;
+const LINE_BYTES: usize = 2_000;
+
+/// Serves, for as long as this process lives, a page of so many series of this metric behind three that a broker has, whose counters grow
+/// with each request.
+fn large_exporter(metric: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/metrics", listener.local_addr().unwrap());
+    let asked = AtomicU64::new(0);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let (mut head, mut byte) = (Vec::new(), [0]);
+            while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) == 1 {
+                head.push(byte[0]);
+            }
+            let count = 1_000 * (1 + asked.fetch_add(1, Ordering::Relaxed));
+            // Who is asked and has enough goes away.
+            let _ = serve_large(&mut stream, metric, count);
+        }
+    });
+    url
+}
+
+fn serve_large(stream: &mut impl Write, metric: &str, count: u64) -> std::io::Result<()> {
+    let produce = "name=\"TotalTimeMs\",request=\"Produce\"";
+    let own = format!(
+        "kafka_network_RequestMetrics_Count{{{produce}}} {count}\nkafka_network_RequestMetrics_Mean{{{produce}}} 4.0\n\
+         kafka_server_BrokerTopicMetrics_Count{{name=\"BytesInPerSec\"}} {count}\n"
+    );
+    stream.write_all(format!("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{own}").as_bytes())?;
+    let line = |index: usize| {
+        let start = format!("{metric}{{name=\"BytesInPerSec\",topic=\"t{index:06}-");
+        format!("{start}{}\"}} {count}\n", "x".repeat(LINE_BYTES - start.len() - 10))
+    };
+    for first in (0..SERIES).step_by(1_000) {
+        let lines: String = (first..first + 1_000).map(line).collect();
+        stream.write_all(lines.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// A path watched by its metrics alone, of a program that may have no more than this memory of its own.
+fn watched_with(mebibytes: u64, url: &str) -> Ended {
+    let own = std::process::id().to_string();
+    let words = ["observe", "--duration", "2s", "--no-attach", "--pid", &own, "--broker-metrics", url];
+    let limit = format!("ulimit -d {}; exec \"$0\" \"$@\"", mebibytes * 1024);
+    Program::new(words).args(["--output", "json"]).under(&["sh", "-c", &limit]).run()
+}
+
+#[test]
+fn a_page_of_200_mb_with_100_000_series_of_others_is_read_in_little_memory() {
+    let ended = watched_with(96, &large_exporter("app_requests_total"));
+    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    let path = ended.json();
+    let broker = &path["brokers"][0];
+    assert_eq!(broker["series"], SERIES + 3, "{broker}");
+    assert_eq!(broker["requests"]["Produce"]["stages"]["total"]["mean_ns"], 4e6, "{broker}");
+}
+
+#[test]
+fn a_page_of_which_too_much_would_be_kept_is_refused_with_what_is_too_much_of_it() {
+    let ended = watched_with(384, &large_exporter("kafka_server_BrokerTopicMetrics_Count"));
+    assert_eq!(ended.code(), Some(0), "the process was seen: {}", ended.stderr);
+    let path = ended.json();
+    assert_eq!(path["brokers"].as_array().map(Vec::len), Some(0));
+    let unseen = path["unseen"].as_array().unwrap();
+    let of_page =
+        |row: &&serde_json::Value| row["what"].as_str().unwrap().starts_with("metrics of broker http");
+    let row = unseen.iter().find(of_page).unwrap_or_else(|| panic!("{unseen:?}"));
+    let said = row["reason"].as_str().unwrap();
+    assert!(said.contains("expected at most 64 MiB of samples of metrics that are known"), "{said}");
+    assert!(row["hint"].as_str().unwrap().contains("have the exporter serve less"), "{row}");
 }

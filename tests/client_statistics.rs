@@ -26,7 +26,7 @@ const TAKES_EVERY: Duration = Duration::from_millis(20);
 const PARTITIONS: i32 = 4;
 
 /// Writes statistics into a file as an application may: with the prefix of a log line.
-struct Statistics(File);
+pub(crate) struct Statistics(pub(crate) File);
 
 impl ClientContext for Statistics {
     fn stats_raw(&self, statistics: &[u8]) {
@@ -44,9 +44,9 @@ impl ProducerContext for Statistics {
 impl ConsumerContext for Statistics {}
 
 /// An application that sends and one that takes, until it is dropped.
-struct Application {
-    stop: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<()>>,
+pub(crate) struct Application {
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) threads: Vec<JoinHandle<()>>,
 }
 
 impl Drop for Application {
@@ -88,7 +88,7 @@ impl Application {
     }
 
     /// Does something at a steady pace.
-    fn until(
+    pub(crate) fn until(
         stop: &Arc<AtomicBool>,
         pace: Duration,
         mut act: impl FnMut() + Send + 'static,
@@ -178,19 +178,19 @@ fn a_linger_of_200_ms_and_a_consumer_at_half_the_rate_show_in_the_applications_o
 }
 
 /// A program of Kafka's own, with the classes and the Java of a running broker.
-struct KafkaProgram {
+pub(crate) struct KafkaProgram {
     classes: String,
 }
 
 impl KafkaProgram {
-    fn of(lab: &LabCluster) -> Self {
+    pub(crate) fn of(lab: &LabCluster) -> Self {
         let environment = std::fs::read(format!("/proc/{}/environ", lab.broker_pids()[0])).unwrap();
         let environment = String::from_utf8_lossy(&environment).into_owned();
         let classes = environment.split('\0').find_map(|variable| variable.strip_prefix("CLASSPATH="));
         KafkaProgram { classes: classes.unwrap().to_owned() }
     }
 
-    fn command(&self, options: &[&str]) -> Command {
+    pub(crate) fn command(&self, options: &[&str]) -> Command {
         let mut command = Command::new("java");
         command
             .arg("-Xmx256m")

@@ -126,7 +126,58 @@ fn what_cannot_be_seen_is_said_and_the_rest_goes_on() {
         .run();
     assert_eq!(in_part.code(), Some(0), "{}", in_part.stderr);
 
+    let mut short = std::process::Command::new("sleep").arg("2").spawn().unwrap();
+    let over = Program::new(["observe", "--duration", "5s", "--output", "json", "--no-attach"])
+        .args(["--pid", &short.id().to_string()])
+        .run();
+    short.wait().unwrap();
+    assert_eq!(over.code(), Some(4), "the only process that was named ended: {}", over.stdout);
+
     let judged = Program::new(["judge"]).args([ended.path("watched")]).run();
     assert_eq!(judged.code(), Some(0), "{}", judged.stderr);
     assert!(judged.stdout.contains("NOT ENOUGH EVIDENCE"), "{}", judged.stdout);
+}
+
+#[test]
+fn a_page_for_which_there_is_no_directory_is_refused_before_the_window() {
+    for command in ["observe", "diagnose"] {
+        let ended = Program::new([command, "--duration", "1h", "--html", "missing/page.html"]).run();
+        assert_eq!(ended.code(), Some(2), "{}", ended.stderr);
+        assert!(ended.stderr.contains("there is no directory missing"), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn each_of_two_watched_processes_has_its_own_waits_in_the_kernel() {
+    let mut shells: Vec<_> = (0..2)
+        .map(|_| {
+            let mut shell = std::process::Command::new("sh");
+            shell.args(["-c", "while :; do sleep 0.05; done"]).spawn().unwrap()
+        })
+        .collect();
+    let mut program =
+        Program::new(["observe", "--duration", "2s", "--no-attach", "--kernel", "--output", "json"]);
+    for shell in &shells {
+        program = program.args(["--pid", &shell.id().to_string()]);
+    }
+    let ended = program.run();
+    for shell in &mut shells {
+        shell.kill().unwrap();
+        shell.wait().unwrap();
+    }
+    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    let document = ended.json();
+    let missing = document["kernel"]["missing"].as_array();
+    let is_traced =
+        missing.is_some_and(|missing| missing.iter().all(|what| !what.to_string().contains("run_delay")));
+    if !is_traced {
+        return eprintln!("skipped: {} {}", document["kernel"]["missing"], document["unseen"]);
+    }
+    for (process, shell) in document["processes"].as_array().unwrap().iter().zip(&shells) {
+        assert_eq!(process["pid"], shell.id());
+        let waits = &process["kernel"];
+        // It waits for each of its forty sleeps.
+        assert!(waits["run_delay"]["count"].as_u64().unwrap() >= 20, "{waits:#}");
+        assert!(!waits["off_cpu"].as_array().unwrap().is_empty(), "{waits:#}");
+    }
 }

@@ -7,6 +7,7 @@
 mod architecture;
 mod bad_input;
 mod broker_metrics;
+mod causes;
 mod client_statistics;
 mod clusters;
 mod compare;

@@ -221,6 +221,16 @@ pub fn percent(share: f64) -> String {
 /// Largest distance from one of the sum of its shares by the arithmetic alone.
 const ROUNDING: f64 = 1e-12;
 
+/// A share of a time or of a limit that was watched, which no counter tells to more than a hundredth of a percent: as [`percent`], but near
+/// the whole with two decimals at most: `99.96 %`, `> 99.99 %`. Only 1 reads `100 %`.
+pub fn rough_share(share: f64) -> String {
+    match 1.0 - share {
+        missing if missing > ROUNDING && missing < 5.1e-5 => "> 99.99 %".to_owned(),
+        missing if missing > ROUNDING && missing < 0.01 => format!("{} %", trimmed(share * 100.0, 2)),
+        _ => percent(share),
+    }
+}
+
 /// A share and the limit that it is held against, with as many digits as it takes to tell them apart: `99.498 %`, `99.5 %`.
 pub fn percents(share: f64, limit: f64) -> [String; 2] {
     let usual = [share, limit].map(percent);
@@ -508,6 +518,25 @@ mod tests {
         assert_eq!(percents(0.84, 0.995), ["84 %", "99.5 %"]);
         assert_eq!(percents(0.996, 0.995), ["99.6 %", "99.5 %"]);
         assert_eq!(percents(0.200_04, 0.2), ["20.004 %", "20 %"]);
+    }
+
+    #[test]
+    fn a_share_that_was_watched_has_two_decimals_near_the_whole_and_never_reads_as_all_of_it() {
+        for (share, text) in [
+            (0.0, "0 %"),
+            (0.000_012, "0.0012 %"),
+            (0.5, "50 %"),
+            (0.994_2, "99.42 %"),
+            (0.999_57, "99.96 %"),
+            (0.999_94, "99.99 %"),
+            (0.999_95, "> 99.99 %"),
+            (0.999_984_23, "> 99.99 %"),
+            (1.0 - 1e-9, "> 99.99 %"),
+            (1.0, "100 %"),
+            (1.043_21, "104.3 %"),
+        ] {
+            assert_eq!(rough_share(share), text, "{share}");
+        }
     }
 
     #[test]

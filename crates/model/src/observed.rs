@@ -17,7 +17,7 @@ pub use broker::{
 };
 pub use client::{ClientKind, ClientWindow};
 pub use host::{CgroupWindow, HostWindow, InterruptsOfCpu, ProgramWindow, SoftnetOfCpu, TcpWindow};
-pub use kernel::{DeviceTimes, DropReason, KernelWindow, LogHistogram, OffCpuStack};
+pub use kernel::{DeviceTimes, DropReason, KernelWindow, LogHistogram, OffCpuStack, ProcessWaits};
 pub use process::{JvmFacts, JvmWindow, LogDirectory, ProcessWindow, ThreadClass, ThreadGroup, ThreadStates};
 pub use profile::{CpuClass, Profile, ProfileShare, Stack, profile_file};
 
@@ -60,7 +60,7 @@ pub struct ObservedPath {
     /// Processes of this host.
     #[serde(default)]
     pub processes: Vec<ProcessWindow>,
-    /// The counts of the kernel's trace points, where they could be used.
+    /// The counts of the kernel's trace points, where they could be used; those of a process are with it.
     #[serde(default)]
     pub kernel: Option<KernelWindow>,
     /// The cluster's settings, where it was asked.
@@ -191,7 +191,8 @@ pub struct ObserverCost {
     pub own_cpu_ns: Option<u64>,
     /// Processor time of the observed brokers that reading their metrics took, where it was measured.
     pub target_cpu_ns: Option<u64>,
-    /// Processor time that the profiler's samples took in the target; absent without one.
+    /// Processor time that the samples of all CPU profiles took, as far as their profilers tell it ([`Profile::cpu_is_of`]); absent without a
+    /// profile, and where one of them does not tell.
     pub profiler_cpu_ns: Option<u64>,
     /// Processor time of the kernel programs; absent without them.
     pub kernel_programs_cpu_ns: Option<u64>,

@@ -6,6 +6,7 @@ use std::io;
 
 use thiserror::Error;
 
+use crate::prometheus::{KEPT_BYTES_LIMIT, KEPT_LIMIT};
 use crate::{HttpError, PageError};
 
 /// A question that got no answer. Paths are those of the host, without the [`HostRoot`](crate::HostRoot)'s prefix.
@@ -114,6 +115,10 @@ impl HasFault for ObserveError {
                 "is it https there, by the name in its certificate? The environment's SSL_CERT_FILE names the authority of \
                  one of your own"
             }
+            ObserveError::Fetch { source: HttpError::TooLarge { .. }, .. }
+            | ObserveError::Page {
+                source: PageError { expected: KEPT_LIMIT | KEPT_BYTES_LIMIT, .. }, ..
+            } => "have the exporter serve less: rules without partitions and clients are enough",
             ObserveError::Fetch { .. } | ObserveError::Page { .. } => {
                 "--metrics takes the address of a broker's JMX exporter, such as http://host:9404/metrics"
             }

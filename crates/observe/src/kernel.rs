@@ -17,13 +17,13 @@ mod reasons;
 mod stacks;
 mod symbols;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 use aya::sys::{Stats, enable_stats};
 use aya::{Btf, Ebpf, Endianness};
-use plumb_model::observed::KernelWindow;
+use plumb_model::observed::{KernelWindow, ProcessWaits};
 
 use crate::{HostRoot, ObserveError};
 use load::{LoadError, detach, load};
@@ -39,9 +39,23 @@ const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 /// The first process-id namespace (`PROC_PID_INIT_INO`), by whose numbers the programs know a process.
 const FIRST_NAMESPACE: &str = "pid:[4026531836]";
 
+/// What the programs counted.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct KernelCounts {
+    /// Of the whole host.
+    pub host: KernelWindow,
+    /// Of each process that was traced, by its number.
+    pub processes: BTreeMap<u32, ProcessWaits>,
+}
+
+impl KernelCounts {
+    fn of_process(&mut self, pid: u32) -> &mut ProcessWaits {
+        self.processes.entry(pid).or_default()
+    }
+}
+
 /// Programs that count until [`KernelTrace::finish`].
 pub struct KernelTrace {
-    pid: Option<u32>,
     since: Instant,
     loaded: Vec<(&'static Part, Ebpf)>,
     missing: Vec<String>,
@@ -51,16 +65,13 @@ pub struct KernelTrace {
 }
 
 impl KernelTrace {
-    /// Starts to count: of the whole host, and of the threads of process `pid` where one is given.
+    /// Starts to count: of the whole host, and of the threads of each of these processes.
     ///
     /// # Errors
-    /// [`ObserveError::NoProcess`], and [`ObserveError::KernelTrace`] where no part can be had: no privilege, no BTF, a kernel
-    /// that is locked down or too old. One part that cannot be had is no error.
-    pub fn attach(pid: Option<u32>) -> Result<KernelTrace, ObserveError> {
+    /// [`ObserveError::KernelTrace`] where no part can be had: no privilege, no BTF, a kernel that is locked down or too old. One
+    /// part that cannot be had is no error, and neither is a process that is not there: [`KernelWindow::missing`] has it.
+    pub fn attach(pids: &[u32]) -> Result<KernelTrace, ObserveError> {
         let root = HostRoot::default();
-        if let Some(pid) = pid.filter(|pid| !root.exists(&format!("/proc/{pid}"))) {
-            return Err(ObserveError::NoProcess { pid });
-        }
         not_locked_down(&root)?;
         let bytes = root.read_bytes(BTF).map_err(|error| ObserveError::KernelTrace {
             reason: error.reason(),
@@ -72,19 +83,19 @@ impl KernelTrace {
         })?;
 
         let mut missing = Vec::new();
-        let traced = traced_pid(&root, pid);
+        let traced = traced(&root, pids, &mut missing);
         let mut loaded = Vec::new();
         let mut first_refusal = None;
         for part in PARTS {
-            let target = match (part.of_process, &traced) {
-                (false, _) => 0,
-                (true, Ok(target)) => *target,
-                (true, Err(reason)) => {
+            let pids: &[u32] = match (&part.watched, &traced) {
+                (None, _) => &[],
+                (Some(_), Ok(pids)) => pids,
+                (Some(_), Err(reason)) => {
                     missing.push(format!("{}: {reason}", part.name));
                     continue;
                 }
             };
-            match load(part, target, &btf) {
+            match load(part, pids, &btf) {
                 Ok(programs) => loaded.push((part, programs)),
                 Err(error) => {
                     missing.push(format!("{}: {error}", part.name));
@@ -97,7 +108,7 @@ impl KernelTrace {
         }
         let reasons = reason_names(&bytes).unwrap_or_default();
         let stats = enable_stats(Stats::RunTime).ok();
-        Ok(KernelTrace { pid, since: Instant::now(), loaded, missing, reasons, stats })
+        Ok(KernelTrace { since: Instant::now(), loaded, missing, reasons, stats })
     }
 
     /// Processor time of the programs since they were attached, without what the kernel needs to call them and to keep
@@ -114,19 +125,22 @@ impl KernelTrace {
     }
 
     /// Takes the programs out of the kernel and says what they counted.
-    pub fn finish(self) -> KernelWindow {
+    pub fn finish(self) -> KernelCounts {
         let root = HostRoot::default();
-        let mut window = KernelWindow { pid: self.pid, missing: self.missing, ..KernelWindow::default() };
+        let host = KernelWindow { missing: self.missing, ..KernelWindow::default() };
+        let mut counts = KernelCounts { host, ..KernelCounts::default() };
         let counted: Vec<_> =
             self.loaded.into_iter().map(|(part, programs)| (part, detach(programs))).collect();
-        window.elapsed_ns = u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let elapsed_ns = u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX);
         for (part, maps) in counted {
             let source = Source { maps, root: &root, reasons: &self.reasons };
-            if let Err(error) = (part.read)(source, &mut window) {
-                window.missing.push(format!("{}: {error}", part.name));
+            if let Err(error) = (part.read)(source, &mut counts) {
+                counts.host.missing.push(format!("{}: {error}", part.name));
             }
         }
-        window
+        counts.host.elapsed_ns = elapsed_ns;
+        counts.processes.values_mut().for_each(|process| process.elapsed_ns = elapsed_ns);
+        counts
     }
 }
 
@@ -141,15 +155,20 @@ fn not_locked_down(root: &HostRoot) -> Result<(), ObserveError> {
     }
 }
 
-/// The process as the programs know it, or the reason why they cannot.
-fn traced_pid(root: &HostRoot, pid: Option<u32>) -> Result<u32, String> {
-    let pid = pid.ok_or("no process was named")?;
-    match root.link("/proc/self/ns/pid") {
-        Some(namespace) if namespace != FIRST_NAMESPACE => {
-            Err(format!("process {pid} has another number outside of this container's process-id namespace"))
-        }
-        _ => Ok(pid),
+/// The processes as the programs know them, each once and without those that are not there; or the reason why there are none.
+fn traced(root: &HostRoot, pids: &[u32], missing: &mut Vec<String>) -> Result<Vec<u32>, String> {
+    let named: BTreeSet<u32> = pids.iter().copied().collect();
+    if named.is_empty() {
+        return Err("no process was named".to_owned());
     }
+    if root.link("/proc/self/ns/pid").is_some_and(|namespace| namespace != FIRST_NAMESPACE) {
+        let reason = "processes have other numbers outside of this container's process-id namespace";
+        return Err(reason.to_owned());
+    }
+    let (there, gone): (Vec<u32>, Vec<u32>) =
+        named.into_iter().partition(|pid| root.exists(&format!("/proc/{pid}")));
+    missing.extend(gone.iter().map(|pid| format!("waits of process {pid}: there is none of this number")));
+    if there.is_empty() { Err("no process that was named is there".to_owned()) } else { Ok(there) }
 }
 
 /// Nothing could be had; the first part's reason stands for all.

@@ -91,14 +91,14 @@ pub use jvm::{
     AttachError, CpuProfiler, GcCounters, GcLog, JvmBeans, gc_counters, jvm_beans, jvm_facts,
     jvm_thread_names,
 };
-pub use kernel::KernelTrace;
+pub use kernel::{KernelCounts, KernelTrace};
 pub use listeners::{listening_process, listening_process_at};
 pub use perf::{PerfError, PerfProfiler};
 pub use process::{
     ProcessDetails, ProcessNames, StateReadings, find_brokers, process_names, process_window, remote_memory,
     untold_states,
 };
-pub use profile::profile;
+pub use profile::{Sampled, profile};
 pub use prometheus::{MetricSample, MetricsPage, PageError};
 pub use requests::{PageOf, ProcessStart, Scrape, request_times, scrape};
 pub use root::HostRoot;

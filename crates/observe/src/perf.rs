@@ -3,7 +3,9 @@
 //! `perf record` writes its samples into a pipe, so that no file is made and perf ends by itself when Plumb is killed; `perf script` names
 //! their functions after the window. The event is the processor clock, which every kernel has, also in virtual machines.
 
+use crate::profile::Sampled;
 use plumb_model::fault::{Fault, HasFault};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -61,6 +63,9 @@ pub struct PerfProfiler {
 impl PerfProfiler {
     /// The event and its rate.
     pub const SOURCE: &str = "perf, cpu-clock, 997 Hz";
+    /// What [`Sampled::cpu_ns`] is of.
+    pub const COST_IS_OF: &str =
+        "perf's own process, without the kernel's interrupts in which it takes the samples";
 
     /// Starts one of all threads of a process.
     ///
@@ -86,16 +91,17 @@ impl PerfProfiler {
         Ok(PerfProfiler { record, samples, error: text_of(error) })
     }
 
-    /// Ends it: collapsed stacks, one a line, with the number of samples last.
+    /// Ends it.
     ///
     /// # Errors
     /// Where perf was refused, or took more samples than are kept.
-    pub fn stop(mut self) -> Result<String, PerfError> {
+    pub fn stop(mut self) -> Result<Sampled, PerfError> {
         // It writes what it has and ends, as after Ctrl-C; one that has ended already is no fault.
-        if let Some(pid) = rustix::process::Pid::from_raw(self.record.id() as i32) {
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
+        if let Some(pid) = Pid::from_raw(self.record.id() as i32) {
+            let _ = kill_process(pid, Signal::INT);
         }
         let samples = self.samples.join().unwrap_or_else(|_| Ok(Vec::new())).map_err(PerfError::Read)?;
+        let cpu_ns = ended_cpu_ns(self.record.id());
         let status = self.record.wait().map_err(PerfError::Read)?;
         let error = self.error.join().unwrap_or_default();
         if samples.len() as u64 > SAMPLES_BYTES_MAX {
@@ -107,9 +113,18 @@ impl PerfProfiler {
                 let reason = if error.is_empty() { format!("it ended with exit code {code}") } else { error };
                 Err(PerfError::Refused(reason))
             }
-            _ => Ok(collapsed(&named(samples)?)),
+            _ => Ok(Sampled { stacks: collapsed(&named(samples)?), cpu_ns }),
         }
     }
+}
+
+/// Processor time of a child, when it has ended and before anybody has taken note of that: until then the kernel keeps it.
+fn ended_cpu_ns(pid: u32) -> Option<u64> {
+    let child = Pid::from_raw(i32::try_from(pid).ok()?)?;
+    waitid(WaitId::Pid(child), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).ok()??;
+    // Documentation/scheduler/sched-stats.rst: time on a processor, of its first thread; perf has no other that works.
+    let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
+    text.split_whitespace().next()?.parse().ok()
 }
 
 /// The samples with the names of their functions.
@@ -175,7 +190,7 @@ mod tests {
     }
 
     /// Collapsed stacks of a shell that works, over so long.
-    fn of_busy_shell(window: Duration) -> Result<String, PerfError> {
+    fn of_busy_shell(window: Duration) -> Result<Sampled, PerfError> {
         let mut shell = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         let profiler = PerfProfiler::start(shell.id());
         std::thread::sleep(window);
@@ -190,9 +205,12 @@ mod tests {
         // perf takes its time to begin on a busy machine: longer each time, until there are samples.
         for seconds in [1, 2, 4, 8, 16] {
             match of_busy_shell(Duration::from_secs(seconds)) {
-                Ok(stacks) if stacks.is_empty() => assert!(seconds < 16, "no sample in 16 s"),
-                Ok(stacks) => {
+                Ok(sampled) if sampled.stacks.is_empty() => assert!(seconds < 16, "no sample in 16 s"),
+                Ok(Sampled { stacks, cpu_ns }) => {
                     assert!(stacks.lines().all(|line| line.starts_with("[sh tid=")), "{stacks}");
+                    // It runs for some milliseconds at least, and never for longer than it was there.
+                    let most_ns = 1_000_000_000 * (seconds + 10);
+                    assert!(cpu_ns.is_some_and(|ns| (100_000..most_ns).contains(&ns)), "{cpu_ns:?}");
                     break;
                 }
                 // A machine without perf says so, and one that does not allow it.

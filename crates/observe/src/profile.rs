@@ -7,6 +7,15 @@ use crate::thread_class::thread_class;
 use plumb_model::observed::{CpuClass, Profile, ProfileShare, Stack, ThreadClass};
 use std::collections::BTreeMap;
 
+/// What a profiler took, and what that cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sampled {
+    /// Collapsed stacks, one a line, with the number of samples last.
+    pub stacks: String,
+    /// Processor time of taking them, as far as the profiler tells it; absent where it does not.
+    pub cpu_ns: Option<u64>,
+}
+
 /// Stacks that are kept in the document, those with most samples.
 const STACKS_MOST: usize = 2_000;
 

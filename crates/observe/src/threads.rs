@@ -56,6 +56,10 @@ pub fn sample_threads(root: &HostRoot, pid: u32) -> Result<ThreadsSample, Observ
     let (_, process) = parse_stat(&text).ok_or_else(|| ObserveError::format(&path, "a process", &text))?;
     let mut threads = BTreeMap::new();
     let names = root.list(&format!("/proc/{pid}/task")).map_err(gone)?;
+    // One that nobody has taken note of yet still has its number, and nothing else.
+    if names.len() <= 1 && matches!(field(&text, 3), Some('Z' | 'X')) {
+        return Err(ObserveError::NoProcess { pid });
+    }
     let switches = names.len() <= SWITCHES_OF_MAX;
     for name in names {
         let Ok(tid) = name.parse() else { continue };
@@ -233,6 +237,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_process_that_has_ended_and_of_which_nobody_took_note_is_none() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let path = format!("/proc/{}/stat", child.id());
+        while !std::fs::read_to_string(&path).unwrap().contains(") Z ") {
+            std::thread::yield_now();
+        }
+        let sample = sample_threads(&HostRoot::default(), child.id());
+        child.wait().unwrap();
+        assert!(matches!(sample, Err(ObserveError::NoProcess { .. })), "{sample:?}");
+    }
 
     fn thread(name: &str, user: u64, started_at: u64, on_cpu_ns: u64) -> ThreadCounters {
         ThreadCounters {

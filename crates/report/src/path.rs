@@ -13,12 +13,20 @@ use crate::paint::printable;
 use crate::wording;
 use plumb_model::figure::{counted, percent, time};
 use plumb_model::observed::{ObservedPath, Profile};
+use std::collections::BTreeSet;
 
 /// `Path watched for 30.0 s, 2026-11-25 15:04:05 UTC`.
 fn title(path: &ObservedPath) -> String {
     let stopped = if path.complete { "" } else { ", stopped before its end" };
     let began = printable(&wording::instant(&path.started_at));
     format!("Path watched for {}{stopped}, {began}", time(path.elapsed_ns as f64))
+}
+
+/// What the cost of the CPU profiles is of: each profiler's words once.
+fn profilers_cost(path: &ObservedPath) -> String {
+    let profiles = path.processes.iter().filter_map(|process| process.profile.as_ref());
+    let words: BTreeSet<&str> = profiles.filter_map(|profile| profile.cpu_is_of.as_deref()).collect();
+    words.into_iter().collect::<Vec<_>>().join("; ")
 }
 
 /// Of what the shares of a profile are.

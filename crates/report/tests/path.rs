@@ -49,7 +49,11 @@ fn the_page_has_the_paragraph_first_and_then_every_part() {
         "Flame graph",
         "id=\"clients\"",
         "FetchConsumer",
-        "fsync and fdatasync, process 1234",
+        "id=\"kernel\"",
+        "<h3>process 1234 (java)</h3>",
+        "fsync and fdatasync",
+        "<h3>the host</h3>",
+        "journal commits",
         "id=\"counters\"",
         "id=\"unseen\"",
         "id=\"cost\"",
@@ -149,6 +153,63 @@ fn what_is_not_there_leaves_no_part_and_no_zero() {
         assert!(!page.contains(part), "{part}");
     }
     assert_eq!(page.matches("<dd>not measured</dd>").count(), 4, "{page}");
+}
+
+#[test]
+fn each_traced_process_has_its_own_waits_in_text_and_page() {
+    let path = sample::path::two_brokers();
+    let parts = [
+        "process 1234: ready, until on a processor",
+        "process 1234: fsync",
+        "process 1234: data-plane-kafk off CPU in ep_poll",
+        "process 5678: ready, until on a processor",
+        "process 5678: fsync",
+        "process 5678: data-plane-kafk off CPU in jbd2_log_wait_commit",
+        "journal commit",
+    ];
+    assert_in_order(&text(&path), &parts);
+    let page = page(&path);
+    let (_, kernel) = page.split_once("id=\"kernel\"").unwrap();
+    let parts = [
+        "<h3>process 1234 (java)</h3>",
+        "373 times",
+        "ep_poll",
+        "<h3>process 5678 (java)</h3>",
+        "7 times",
+        "jbd2_log_wait_commit",
+        "<h3>the host</h3>",
+        "journal commits",
+    ];
+    assert_in_order(kernel, &parts);
+}
+
+#[test]
+fn what_the_kernel_does_not_tell_is_said_in_the_text_too() {
+    let mut path = sample::path::empty();
+    let missing = vec!["fsync: cannot attach to sys_enter".to_owned()];
+    path.kernel = Some(plumb_model::observed::KernelWindow { missing, ..Default::default() });
+    assert!(text(&path).contains("not to be had: fsync: cannot attach to sys_enter"), "{}", text(&path));
+}
+
+#[test]
+fn stages_of_no_time_and_of_less_are_told_in_words() {
+    let mut path = sample::path::rich();
+    let stages = &mut path.diagnosis.as_mut().unwrap().stages;
+    for stage in stages.iter_mut() {
+        match stage.name.as_str() {
+            "unexplained" => (stage.mean_ns, stage.share) = (Some(0.0), Some(0.0)),
+            "fetch" => (stage.mean_ns, stage.share) = (Some(-5e6), None),
+            _ => {}
+        }
+    }
+    let text = text(&path);
+    let row = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
+    assert!(row("unexplained").contains("within the error") && !row("unexplained").contains('%'), "{text}");
+    assert!(row("fetch").contains("-5.00 ms"), "{text}");
+    assert!(row("fetch").contains("consumers were served before the acknowledgement"), "{text}");
+    let page = page(&path);
+    assert!(page.contains("unexplained: within the error"), "{page}");
+    assert!(!page.contains(">0 ns<") && !page.contains(": 0 ns"), "{page}");
 }
 
 #[test]

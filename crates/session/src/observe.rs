@@ -18,7 +18,9 @@ use brokers::BrokerReadings;
 use clients::ClientSources;
 use jiff::Timestamp;
 use plumb_model::fault::{HasFault, chain};
-use plumb_model::observed::{ObservedPath, ObserverCost, PathKind, SCHEMA_VERSION, Unseen};
+use plumb_model::observed::{
+    KernelWindow, ObservedPath, ObserverCost, PathKind, ProcessWindow, SCHEMA_VERSION, Unseen,
+};
 use plumb_observe::{
     HostRoot, KernelTrace, SystemCommands, find_brokers, host_facts, host_window, programs,
     sample_host_window, sample_programs,
@@ -26,6 +28,7 @@ use plumb_observe::{
 use processes::Processes;
 use rustix::time::{ClockId, clock_gettime};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -98,11 +101,11 @@ impl Watch<'_> {
         let host = host_facts(&root, &SystemCommands::default());
         let pids = match self.settings.pids.is_empty() {
             true => self.brokers_here(&root),
-            false => self.settings.pids.clone(),
+            false => each_once(&self.settings.pids),
         };
         self.context.phase("reading what is there");
         let mut processes = Processes::open(&pids, self.settings, &mut self.unseen);
-        let kernel = self.trace_kernel(&pids);
+        let kernel = self.trace_kernel(&processes.pids());
         let clients = ClientSources::open(&self.settings.client_statistics, &mut self.unseen);
         let own_before = own_cpu_ns();
         // A page that is slow to come must not use the window up: it begins once all that is read first has been read.
@@ -146,10 +149,11 @@ impl Watch<'_> {
                 None
             }
         };
-        let processes = processes.close(processes_after, &brokers.collections, &mut self.unseen);
+        let mut processes = processes.close(processes_after, &brokers.collections, &mut self.unseen);
         let own_cpu_ns = own_cpu_ns().checked_sub(own_before);
+        let profiler_cpu_ns = profilers_cpu_ns(&processes);
         let kernel_programs_cpu_ns = kernel.as_ref().and_then(KernelTrace::programs_cpu_ns);
-        let kernel = kernel.map(KernelTrace::finish);
+        let kernel = kernel.map(|trace| finish_trace(trace, &mut processes));
         let mut path = ObservedPath {
             schema_version: SCHEMA_VERSION,
             kind: PathKind::Path,
@@ -166,8 +170,8 @@ impl Watch<'_> {
             cost: ObserverCost {
                 own_cpu_ns,
                 target_cpu_ns: brokers.cpu_ns,
+                profiler_cpu_ns,
                 kernel_programs_cpu_ns,
-                ..ObserverCost::default()
             },
             ..ObservedPath::default()
         };
@@ -217,15 +221,7 @@ impl Watch<'_> {
         if !self.settings.kernel {
             return None;
         }
-        // The programs compare with one number, so that what they do at each switch stays small.
-        for pid in pids.iter().skip(1) {
-            self.unseen.push(Unseen {
-                what: format!("what the kernel makes process {pid} wait for"),
-                reason: "scheduler, fsync and time off the processor are traced of one process".to_owned(),
-                hint: Some(format!("watch it alone: --pid {pid}")),
-            });
-        }
-        KernelTrace::attach(pids.first().copied())
+        KernelTrace::attach(pids)
             .inspect_err(|error| self.unseen.push(unseen("the kernel's trace points", error)))
             .ok()
     }
@@ -250,6 +246,28 @@ impl Watch<'_> {
             std::thread::sleep(due.min(self.settings.duration).saturating_sub(began.elapsed()));
         }
     }
+}
+
+/// The numbers in their order; one that was named twice is one process all the same.
+fn each_once(pids: &[u32]) -> Vec<u32> {
+    let mut seen = BTreeSet::new();
+    pids.iter().copied().filter(|pid| seen.insert(*pid)).collect()
+}
+
+/// What the samples of all profiles took; absent without one, and where one of them does not tell.
+fn profilers_cpu_ns(processes: &[ProcessWindow]) -> Option<u64> {
+    let mut profiles = processes.iter().filter_map(|process| process.profile.as_ref()).peekable();
+    profiles.peek()?;
+    profiles.map(|profile| profile.cpu_ns).sum()
+}
+
+/// Ends the trace; what it tells of a process goes to that process.
+fn finish_trace(trace: KernelTrace, processes: &mut [ProcessWindow]) -> KernelWindow {
+    let mut counts = trace.finish();
+    for process in processes {
+        process.kernel = counts.processes.remove(&process.pid);
+    }
+    counts.host
 }
 
 /// A share of the pace, another for each reading: readings at even intervals would see what comes at such intervals always, or never. Multiples of

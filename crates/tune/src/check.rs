@@ -33,7 +33,7 @@ pub struct Asked {
 
 /// Watches the host's counters until `wait` returns, then holds its settings against what the role needs.
 pub fn check(host: &Host, commands: &dyn CommandRunner, asked: &Asked, wait: impl FnOnce()) -> HostCheck {
-    let trace = asked.kernel.then(|| KernelTrace::attach(None));
+    let trace = asked.kernel.then(|| KernelTrace::attach(&[]));
     let (began, before) = (Instant::now(), named_counters(host.root()));
     wait();
     let after = named_counters(host.root());
@@ -42,7 +42,7 @@ pub fn check(host: &Host, commands: &dyn CommandRunner, asked: &Asked, wait: imp
     match trace {
         None => {}
         Some(Ok(trace)) => {
-            let kernel = trace.finish();
+            let kernel = trace.finish().host;
             add_reasons(&mut found.losses, &kernel.drops);
             let missing = kernel.missing.iter().filter_map(|missing| missing.strip_prefix("drops: "));
             found.unseen.extend(missing.map(|why| format!("{REASONS}: {why}")));

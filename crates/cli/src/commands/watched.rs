@@ -44,7 +44,7 @@ pub(super) fn show_watched(path: &ObservedPath, watch: &WatchArgs, result: &Resu
         || !watch.pid.is_empty();
     let is_seen = !path.brokers.is_empty()
         || !path.clients.is_empty()
-        || !path.processes.is_empty()
+        || path.processes.iter().any(|process| !process.ended)
         || !path.settings.brokers.is_empty();
     match show(path, result)? {
         End::Done if is_named && !is_seen => Ok(End::Unseen),

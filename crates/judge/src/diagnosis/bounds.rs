@@ -4,7 +4,7 @@ use super::case::{Case, requests_per_s};
 use super::measure::{count, known, most, ratio, sum};
 use plumb_model::diagnosis::PathBound;
 use plumb_model::figure::{short, time};
-use plumb_model::observed::{BrokerWindow, CgroupWindow};
+use plumb_model::observed::{BrokerWindow, CgroupWindow, ProcessWindow};
 
 /// The limits, nearest first.
 pub(super) fn bounds(case: &Case) -> Vec<PathBound> {
@@ -169,14 +169,23 @@ fn fsync(case: &Case) -> Option<PathBound> {
     let limit = of_device(case, case.path.limits.fsync_per_s)?;
     let disk = case.written_disk()?;
     let of_disk = ratio(count(disk.flushes), case.host_seconds());
-    let of_calls = case.path.kernel.as_ref().and_then(|kernel| {
-        ratio(kernel.fsync.as_ref().map(|times| times.count as f64), Some(kernel.elapsed_ns as f64 / 1e9))
-    });
     let source = format!(
         "a short calibration of commits to {}, one after another: several at once may go faster",
         disk.name
     );
-    bound("fsync", limit, of_calls.or(of_disk)?, "commits/s", source)
+    bound("fsync", limit, commits_per_s(case, &disk.name).or(of_disk)?, "commits/s", source)
+}
+
+/// Commits a second of the brokers that were traced, of those with a log on this device and of those whose device is not known.
+fn commits_per_s(case: &Case, device: &str) -> Option<f64> {
+    let is_on = |process: &&ProcessWindow| {
+        let devices = || process.log_directories.iter().filter_map(|log| log.device.as_deref());
+        devices().any(|of_log| of_log == device) || devices().next().is_none()
+    };
+    sum(case.broker_processes().filter(is_on).map(|process| {
+        let waits = process.kernel.as_ref()?;
+        ratio(count(Some(waits.fsync.as_ref()?.count)), Some(waits.elapsed_ns as f64 / 1e9))
+    }))
 }
 
 fn network(case: &Case) -> Option<PathBound> {

@@ -5,8 +5,8 @@ use super::stages::{APPENDS_MIN, HELD_NS_MIN, LAG_GROWS, Stage, Stages, appends_
 use super::threads::{Threads, waits_in};
 use plumb_model::facts::{DiskDelta, InterfaceDelta, WindowMean};
 use plumb_model::observed::{
-    BrokerKind, BrokerWindow, ClientKind, ClientWindow, CpuClass, HostWindow, ObservedPath, ProcessWindow,
-    RequestKind, ThreadClass,
+    BrokerKind, BrokerWindow, ClientKind, ClientWindow, CpuClass, HostWindow, ObservedPath, OffCpuStack,
+    ProcessWaits, ProcessWindow, RequestKind, ThreadClass,
 };
 
 /// A stage must be at least this long to matter: brokers round every time to whole milliseconds, so that less may be nothing but
@@ -399,15 +399,10 @@ impl<'a> Case<'a> {
         of_class.map(|group| waits_in(group, functions)).fold(0.0, f64::max)
     }
 
-    /// Time off the processor in one of these functions over the window, of the threads that the kernel's programs watched.
+    /// Time off the processor in one of these functions over the window, of the threads of the broker that has most of it.
     pub(super) fn off_cpu(&self, functions: &[&str]) -> f64 {
-        let Some(kernel) = self.path.kernel.as_ref().filter(|kernel| kernel.elapsed_ns > 0) else {
-            return 0.0;
-        };
-        let named = kernel.off_cpu.iter().filter(|stack| {
-            stack.frames.iter().any(|frame| functions.iter().any(|function| frame.contains(function)))
-        });
-        named.map(|stack| stack.time_ns as f64).sum::<f64>() / kernel.elapsed_ns as f64
+        let waits = self.broker_processes().filter_map(|process| process.kernel.as_ref());
+        waits.map(|waits| off_cpu_in(waits, functions)).fold(0.0, f64::max)
     }
 
     /// Share of classes in the profile of a broker, of all its work or of one class of threads; the largest of all brokers.
@@ -527,6 +522,15 @@ pub(super) fn setting<'a>(client: &'a ClientWindow, keys: &[&str]) -> Option<&'a
 pub(super) fn in_flight_limit(client: &ClientWindow) -> Option<f64> {
     let told = setting(client, &["max.in.flight.requests.per.connection", "max.in.flight"]).and_then(number);
     told.or((client.kind == ClientKind::Java).then_some(5.0))
+}
+
+/// Time off the processor in one of these functions, of all threads of a process, over the window.
+fn off_cpu_in(waits: &ProcessWaits, functions: &[&str]) -> f64 {
+    let is_in = |stack: &&OffCpuStack| {
+        stack.frames.iter().any(|frame| functions.iter().any(|function| frame.contains(function)))
+    };
+    let time_ns = waits.off_cpu.iter().filter(is_in).map(|stack| stack.time_ns as f64).sum();
+    ratio(Some(time_ns), count(Some(waits.elapsed_ns))).unwrap_or(0.0)
 }
 
 fn profile(process: &ProcessWindow, classes: &[CpuClass], threads: Option<ThreadClass>) -> Option<f64> {

@@ -4,21 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Counts and times of trace points. A part that could not be attached is absent, and `missing` says why.
+/// Counts and times of trace points, of the whole host; those of single processes are [`ProcessWaits`]. A part that could not be attached is absent, and `missing` says why.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct KernelWindow {
     /// Time between attaching and the last reading.
     pub elapsed_ns: u64,
-    /// The process that `run_delay`, `off_cpu` and `fsync` are of.
-    pub pid: Option<u32>,
-    /// Time from being ready to run to running.
-    pub run_delay: Option<LogHistogram>,
-    /// Time off the processor by stack, longest first, at most 40. Waiting for a processor is in it, too; a thread that was off it
-    /// all the time is not.
-    pub off_cpu: Vec<OffCpuStack>,
-    /// Time of fsync and fdatasync calls.
-    pub fsync: Option<LogHistogram>,
     /// Time of journal commits (jbd2), of all file systems.
     pub journal_commit: Option<LogHistogram>,
     /// Block I/O by device.
@@ -31,6 +22,21 @@ pub struct KernelWindow {
     pub softirq_ns: BTreeMap<String, u64>,
     /// Parts that could not be had, and why.
     pub missing: Vec<String>,
+}
+
+/// The waits of one process by the kernel's trace points. A part that could not be attached is absent, and [`KernelWindow::missing`] says why.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ProcessWaits {
+    /// Time between attaching and the last reading.
+    pub elapsed_ns: u64,
+    /// Time from being ready to run to running.
+    pub run_delay: Option<LogHistogram>,
+    /// Time off the processor by stack, longest first, at most 40. Waiting for a processor is in it, too; a thread that was off it
+    /// all the time is not.
+    pub off_cpu: Vec<OffCpuStack>,
+    /// Time of fsync and fdatasync calls.
+    pub fsync: Option<LogHistogram>,
 }
 
 /// Times in classes of powers of two.

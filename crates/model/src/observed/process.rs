@@ -1,6 +1,6 @@
 //! A process within a window: its threads by state and class, and its JVM.
 
-use super::{CgroupWindow, Profile};
+use super::{CgroupWindow, ProcessWaits, Profile};
 use crate::facts::ProcessUsage;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,8 @@ pub struct ProcessWindow {
     pub jvm: Option<JvmWindow>,
     /// The profile of its processor time; absent without one.
     pub profile: Option<Profile>,
+    /// Its waits by the kernel's trace points; absent where they were not used.
+    pub kernel: Option<ProcessWaits>,
     /// The chance, 0 to 1, that a page of its memory is on another node than the thread that reads it, by a sample of pages and the processors that
     /// its threads were last on; absent on a host with one node.
     pub remote_memory_share: Option<f64>,

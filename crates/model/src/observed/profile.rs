@@ -22,6 +22,10 @@ pub struct Profile {
     pub stacks: Vec<Stack>,
     /// The file of all collapsed stacks in the run's directory.
     pub file: Option<String>,
+    /// Processor time that taking the samples took, as far as the profiler tells it; absent where it does not.
+    pub cpu_ns: Option<u64>,
+    /// What that time is of, and what is not in it.
+    pub cpu_is_of: Option<String>,
 }
 
 /// Name of a file of the profile of process `pid` in the directory of a watched path: `profile.collapsed`, or `profile-1234.collapsed`

@@ -163,6 +163,20 @@ impl Emission {
     }
 }
 
+/// The client.id of a line that would be an emission but for what is in it: librdkafka writes it between quotation marks as it is
+/// (`rd_kafka_stats_emit_all`), so that one with a quotation mark or a backslash makes no JSON. None where it has neither.
+pub(super) fn unescaped_client_id(line: &[u8]) -> Option<String> {
+    let line = String::from_utf8_lossy(line);
+    // As text within a line that is JSON itself, everything is escaped once more.
+    let bare = line.replace("\\\"", "\"");
+    [&*line, bare.as_str()].into_iter().find_map(|line| {
+        let (_, rest) = line.split_once("\"client_id\": \"")?;
+        let (client_id, rest) = rest.split_once("\", \"type\": \"")?;
+        let is_emission = rest.contains("\", \"ts\":");
+        (is_emission && client_id.contains(['"', '\\'])).then(|| client_id.to_owned())
+    })
+}
+
 /// The value that a text begins with, and its length.
 struct First<T> {
     value: T,
@@ -217,6 +231,24 @@ mod tests {
             assert_eq!(names(&line), ["rdkafka#producer-1"], "{line}");
         }
         assert_eq!(names(&format!("[{BARE}, {BARE}]\n{BARE}{BARE}")).len(), 4);
+    }
+
+    #[test]
+    fn a_client_id_that_librdkafka_does_not_escape_is_found_in_a_line_that_is_no_json_for_it() {
+        let with = |id: &str| {
+            BARE.replace("rdkafka#producer-1", &format!("{id}#producer-1"))
+                .replace("\"rdkafka\"", &format!("\"{id}\""))
+        };
+        for id in ["the \"fast\" one", "a\\b", "\""] {
+            let line = with(id);
+            assert_eq!(unescaped_client_id(line.as_bytes()).as_deref(), Some(id), "{line}");
+        }
+        let log = serde_json::to_string(&with("the \"fast\" one")).unwrap();
+        let log = format!("{{\"level\": \"info\", \"msg\": {log}}}");
+        assert_eq!(unescaped_client_id(log.as_bytes()).as_deref(), Some("the \"fast\" one"));
+        for other in [BARE, "", "\"client_id\": \"a", "{\"client_id\": \"a\", \"other\": 1}"] {
+            assert_eq!(unescaped_client_id(other.as_bytes()), None, "{other}");
+        }
     }
 
     #[test]

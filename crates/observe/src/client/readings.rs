@@ -3,11 +3,11 @@
 //! Clients are told apart by their names and by the moment at which each was made (its clock less its age), so that processes with clients
 //! of one name can write into one file. A client that ended before another of its name began was started anew.
 
-use super::emission::{Emission, Kind};
+use super::emission::{Emission, Kind, unescaped_client_id};
 use super::follow::{Followed, Follower};
 use crate::lines::Lines;
 use plumb_model::observed::{ClientWindow, Unseen};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Longest line that is read. librdkafka writes about a kilobyte for each partition, so that this is a client with tens of
 /// thousands of them.
@@ -18,6 +18,8 @@ const ANSWER_LIMIT_BYTES: usize = 8 << 20;
 const CLIENTS_MOST: usize = 1_000;
 /// Partitions of all clients of one source that are kept in memory (ours).
 const PARTITIONS_MOST: usize = 1_000_000;
+/// Clients whose statistics are no JSON that are named (ours).
+const UNESCAPED_MOST: usize = 20;
 /// Characters of a line that a reason shows.
 const SHOWN_MOST: usize = 60;
 
@@ -36,6 +38,8 @@ pub struct ClientReadings {
     other_lines: u64,
     /// Begin of the first line without statistics.
     other: Option<String>,
+    /// What librdkafka calls clients whose statistics are no JSON for that.
+    unescaped: BTreeSet<String>,
     too_many: bool,
 }
 
@@ -72,6 +76,7 @@ impl ClientReadings {
             emissions: 0,
             other_lines: 0,
             other: None,
+            unescaped: BTreeSet::new(),
             too_many: false,
         }
     }
@@ -111,6 +116,10 @@ impl ClientReadings {
         if self.emissions > before {
             self.answer = None;
             return;
+        }
+        if self.unescaped.len() < UNESCAPED_MOST {
+            let shown = |id: String| id.chars().take(SHOWN_MOST).collect();
+            self.unescaped.extend(unescaped_client_id(line).map(shown));
         }
         self.other_lines += 1;
         let text = || String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN_MOST)]).into_owned();
@@ -189,7 +198,8 @@ impl ClientReadings {
                 hint: None,
             });
         }
-        if seen.clients.is_empty() {
+        seen.unseen.extend(self.unescaped.iter().map(|client_id| unescaped(source, client_id)));
+        if seen.clients.is_empty() && self.unescaped.is_empty() {
             let reason = match (&self.other, self.other_lines, too_long, self.lines.is_within_line()) {
                 (Some(first), lines, ..) => {
                     format!(
@@ -207,6 +217,17 @@ impl ClientReadings {
             });
         }
         seen
+    }
+}
+
+/// A client whose statistics are no JSON for what it is called.
+fn unescaped(source: &str, client_id: &str) -> Unseen {
+    Unseen {
+        what: Unseen::client_statistics(source),
+        reason: format!(
+            "the client.id {client_id:?} has a quotation mark or a backslash, which librdkafka does not escape: what it writes is no JSON"
+        ),
+        hint: Some("take quotation marks and backslashes out of client.id".to_owned()),
     }
 }
 

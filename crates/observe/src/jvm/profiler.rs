@@ -3,6 +3,7 @@
 use super::attach::{AttachError, Attached};
 use super::directory::{Directory, read_at_most};
 use super::jar::file_in;
+use crate::profile::Sampled;
 use sha2::{Digest as _, Sha256};
 use std::fs::{self, File};
 use std::path::Path;
@@ -34,6 +35,11 @@ const STACKS_BYTES_MAX: u64 = 128 << 20;
 /// The library's name, whoever loaded it.
 const LIBRARY_NAME: &str = "libasyncProfiler.so";
 const STACKS: &str = "stacks.collapsed";
+/// Where it says how long its samples took; without one it would write to the JVM's own output.
+const LOG: &str = "profiler.log";
+/// A line or two.
+const LOG_BYTES_MAX: u64 = 1 << 20;
+const VERSION: &str = "version";
 
 /// The library out of the profiler's jar.
 fn library_of(jar: &Path) -> Result<Vec<u8>, AttachError> {
@@ -63,6 +69,9 @@ pub struct CpuProfiler {
 }
 
 impl CpuProfiler {
+    /// What [`Sampled::cpu_ns`] is of.
+    pub const COST_IS_OF: &str = "the time of async-profiler's stack walks in the JVM by its own clock, without the kernel's part in its signals";
+
     /// Starts one that ends by itself some seconds after the window. The library comes out of the profiler's jar.
     ///
     /// # Errors
@@ -78,8 +87,9 @@ impl CpuProfiler {
         }
         directory.write(LIBRARY_NAME, &library)?;
         let timeout = Duration::from_secs((window + GRACE).as_secs());
-        let (began, options) =
-            (Instant::now(), format!("interval=1ms,threads,timeout={}", timeout.as_secs()));
+        let began = Instant::now();
+        let log = directory.inside(LOG);
+        let options = format!("interval=1ms,threads,timeout={},features=stats,log={log}", timeout.as_secs());
         // Samples of perf events are exact; where they are not allowed, each thread's own timer is.
         let mut refused = None;
         for event in ["cpu", "ctimer"] {
@@ -93,27 +103,51 @@ impl CpuProfiler {
                 Err(error) => refused = Some(error),
             }
         }
+        close_log(&jvm, &directory);
         Err(refused.unwrap_or(AttachError::Silent { pid }))
     }
 
-    /// Ends it: collapsed stacks, one a line, with the number of samples last. The JVM writes them to a file that is removed.
+    /// Ends it. The JVM writes the stacks to a file that is removed.
     ///
     /// # Errors
     /// [`AttachError`] where the JVM is gone or refuses, and where the profile had ended by itself: what runs now is somebody else's.
-    pub fn stop(self) -> Result<String, AttachError> {
+    pub fn stop(self) -> Result<Sampled, AttachError> {
         if self.began.elapsed() >= self.timeout {
             let reason = format!("the profile ended by itself after {} s", self.timeout.as_secs());
             return Err(AttachError::Library { reason });
         }
-        let options = format!("stop,file={},collapsed", self.directory.inside(STACKS));
+        let (file, log) = (self.directory.inside(STACKS), self.directory.inside(LOG));
+        let options = format!("stop,file={file},collapsed,log={log}");
         let answer = self.jvm.load(&self.directory.inside(LIBRARY_NAME), &options)?;
+        // What the profiler says of itself is not worth losing its stacks for.
+        let said = self.directory.read(LOG, LOG_BYTES_MAX).unwrap_or_default();
+        close_log(&self.jvm, &self.directory);
         if !succeeded(&answer) {
             let answer = answer.trim().to_owned();
             return Err(AttachError::Answer { pid: self.jvm.target.pid, answer });
         }
         let stacks = self.directory.read(STACKS, STACKS_BYTES_MAX)?;
-        Ok(String::from_utf8_lossy(&stacks).into_owned())
+        Ok(Sampled {
+            stacks: String::from_utf8_lossy(&stacks).into_owned(),
+            cpu_ns: walks_ns(&String::from_utf8_lossy(&said)),
+        })
     }
+}
+
+/// Has the JVM let go of the log: the profiler holds it open until it is told of another, which here is its own output, and then says
+/// what it has to say into a file of ours.
+fn close_log(jvm: &Attached, directory: &Directory) {
+    let options = format!("version,file={}", directory.inside(VERSION));
+    // Whoever does not answer any more holds nothing that could be let go.
+    let _ = jvm.load(&directory.inside(LIBRARY_NAME), &options);
+}
+
+/// `[INFO] Collected 1234 stacks, avg time = 5678 ns`: all of them together.
+fn walks_ns(log: &str) -> Option<u64> {
+    let (_, said) = log.rsplit_once("Collected ")?;
+    let (stacks, mean) = said.split_once(" stacks, avg time = ")?;
+    let mean: u64 = mean.split_once(" ns")?.0.parse().ok()?;
+    stacks.parse::<u64>().ok()?.checked_mul(mean)
 }
 
 /// `return code: 0`, or before Java 9 the number alone.
@@ -160,6 +194,20 @@ mod tests {
         jar.extend(entry.concat());
         jar.extend([&b"PK\x05\x06"[..], &[0; 12], &directory, &[0; 2]].concat());
         jar
+    }
+
+    #[test]
+    fn what_all_stacks_took_is_their_number_times_their_mean() {
+        let log = "[WARN] Unable to create perf event\n[INFO] Collected 1234 stacks, avg time = 5678 ns\n";
+        assert_eq!(walks_ns(log), Some(1234 * 5678));
+        for other in [
+            "",
+            "[INFO] Collected none",
+            "Collected 1 stacks, avg time = x ns",
+            "Collected 18446744073709551615 stacks, avg time = 2 ns",
+        ] {
+            assert_eq!(walks_ns(other), None, "{other}");
+        }
     }
 
     #[test]

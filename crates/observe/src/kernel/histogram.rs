@@ -1,6 +1,8 @@
 //! Histograms of the programs, one for each CPU, as one of the whole host. The writer is `programs/histogram.h`.
 
-use aya::maps::{Map, MapError, PerCpuArray};
+use std::collections::BTreeMap;
+
+use aya::maps::{Map, MapError, PerCpuArray, PerCpuHashMap};
 use plumb_model::observed::LogHistogram;
 
 /// `struct histogram`: count, sum and largest, then 64 classes.
@@ -10,6 +12,12 @@ pub(super) const HISTOGRAM_WORDS: usize = 3 + 64;
 pub(super) fn histogram(map: Map) -> Result<LogHistogram, MapError> {
     let map = PerCpuArray::<_, [u64; HISTOGRAM_WORDS]>::try_from(map)?;
     Ok(merged(&map.get(&0, 0)?))
+}
+
+/// The histograms in a map that has one for each process.
+pub(super) fn histograms(map: Map) -> Result<BTreeMap<u32, LogHistogram>, MapError> {
+    let map = PerCpuHashMap::<_, u32, [u64; HISTOGRAM_WORDS]>::try_from(map)?;
+    map.iter().map(|entry| entry.map(|(process, cpus)| (process, merged(&cpus)))).collect()
 }
 
 /// The histogram of all CPUs; classes above the last one with values are left out.

@@ -66,11 +66,11 @@ fn is_statistic(line: &str) -> bool {
     ["processed ", "verification time", "stack depth"].iter().any(|start| line.starts_with(start))
 }
 
-/// Loads a part and attaches it in the first way that the kernel has.
-pub(super) fn load(part: &Part, target: u32, btf: &Btf) -> Result<Ebpf, LoadError> {
+/// Loads a part that is to watch these processes, if it is of processes, and attaches it in the first way that the kernel has.
+pub(super) fn load(part: &Part, pids: &[u32], btf: &Btf) -> Result<Ebpf, LoadError> {
     let mut refusal = None;
     for way in part.ways {
-        match load_way(part, way, target, btf) {
+        match load_way(part, way, pids, btf) {
             Ok(programs) => return Ok(programs),
             Err(error) => refusal = Some(error),
         }
@@ -79,15 +79,27 @@ pub(super) fn load(part: &Part, target: u32, btf: &Btf) -> Result<Ebpf, LoadErro
 }
 
 /// All or nothing: what was attached goes when one cannot be.
-fn load_way(part: &Part, way: &[Hook], target: u32, btf: &Btf) -> Result<Ebpf, LoadError> {
+fn load_way(part: &Part, way: &[Hook], pids: &[u32], btf: &Btf) -> Result<Ebpf, LoadError> {
+    let (lowest, highest) =
+        (pids.iter().min().copied().unwrap_or(0), pids.iter().max().copied().unwrap_or(u32::MAX));
     let (fsync, fdatasync) = (libc::SYS_fsync as u64, libc::SYS_fdatasync as u64);
-    let mut programs = EbpfLoader::new()
-        .btf(Some(btf))
-        .override_global("target", &target, false)
-        .override_global("number_fsync", &fsync, false)
-        .override_global("number_fdatasync", &fdatasync, false)
-        .load(part.object)
-        .map_err(|error: EbpfError| LoadError::new("cannot load", &error))?;
+    let mut loader = EbpfLoader::new();
+    loader.btf(Some(btf));
+    // Each is in those objects alone that use it.
+    loader.override_global("lowest", &lowest, false).override_global("highest", &highest, false);
+    loader.override_global("number_fsync", &fsync, false);
+    loader.override_global("number_fdatasync", &fdatasync, false);
+    if let Some(watched) = &part.watched {
+        loader.map_max_entries(watched.map(), u32::try_from(pids.len()).unwrap_or(u32::MAX));
+    }
+    let mut programs =
+        loader.load(part.object).map_err(|error: EbpfError| LoadError::new("cannot load", &error))?;
+    // A program that is attached must know whom it watches.
+    if let Some(watched) = &part.watched {
+        watched
+            .enter(&mut programs, pids)
+            .map_err(|error| LoadError::new("cannot enter the processes", &error))?;
+    }
     for hook in way {
         attach(&mut programs, hook, btf)
             .map_err(|error| LoadError::new(&format!("cannot attach to {}", hook.point()), &error))?;

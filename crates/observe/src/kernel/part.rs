@@ -3,26 +3,62 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use aya::include_bytes_aligned;
-use aya::maps::{Map, MapError, PerCpuArray, PerCpuHashMap};
-use plumb_model::observed::{DeviceTimes, DropReason, KernelWindow};
+use aya::maps::{Map, MapError, PerCpuArray, PerCpuHashMap, PerCpuValues};
+use aya::util::nr_cpus;
+use aya::{Ebpf, Pod, include_bytes_aligned};
+use plumb_model::observed::{DeviceTimes, DropReason};
 
-use super::histogram::{HISTOGRAM_WORDS, histogram};
+use super::KernelCounts;
+use super::histogram::{HISTOGRAM_WORDS, histogram, histograms};
 use super::stacks::off_cpu;
 use crate::HostRoot;
 
 /// Programs that are loaded, attached and read together.
 pub(super) struct Part {
-    /// The field of [`KernelWindow`] that it fills.
+    /// The field of [`KernelCounts`] that it fills.
     pub(super) name: &'static str,
     /// The compiled programs.
     pub(super) object: &'static [u8],
-    /// True if it looks at one process only.
-    pub(super) of_process: bool,
+    /// Where its programs find whom they watch; absent if they look at the whole host.
+    pub(super) watched: Option<Watched>,
     /// What to attach to; the first of these that the kernel has.
     pub(super) ways: &'static [&'static [Hook]],
     /// Reads the maps.
-    pub(super) read: fn(Source<'_>, &mut KernelWindow) -> Result<(), MapError>,
+    pub(super) read: fn(Source<'_>, &mut KernelCounts) -> Result<(), MapError>,
+}
+
+/// A map with an entry for each process that a part watches, by its values; whoever is not in it is not watched.
+pub(super) enum Watched {
+    Histograms(&'static str),
+    Counts(&'static str),
+}
+
+impl Watched {
+    /// Its name in the object.
+    pub(super) fn map(&self) -> &'static str {
+        match self {
+            Watched::Histograms(map) | Watched::Counts(map) => map,
+        }
+    }
+
+    /// Enters the processes, of each of which nothing was seen yet.
+    pub(super) fn enter(&self, programs: &mut Ebpf, pids: &[u32]) -> Result<(), MapError> {
+        let name = self.map();
+        let map = programs.map_mut(name).ok_or(MapError::InvalidName { name: name.to_owned() })?;
+        match self {
+            Watched::Histograms(_) => enter(map, pids, [0u64; HISTOGRAM_WORDS]),
+            Watched::Counts(_) => enter(map, pids, 0u64),
+        }
+    }
+}
+
+fn enter<V: Pod>(map: &mut Map, pids: &[u32], nothing: V) -> Result<(), MapError> {
+    let mut map = PerCpuHashMap::<_, u32, V>::try_from(map)?;
+    let cpus = nr_cpus().map_err(|(_file, error)| error)?;
+    for pid in pids {
+        map.insert(pid, PerCpuValues::try_from(vec![nothing; cpus])?, 0)?;
+    }
+    Ok(())
 }
 
 /// A program and its trace point.
@@ -79,28 +115,30 @@ pub(super) static PARTS: &[Part] = &[
     Part {
         name: "run_delay",
         object: object!("run_queue"),
-        of_process: true,
+        watched: Some(Watched::Histograms("run_delay")),
         ways: &[&[
             Hook::Typed { program: "run_queue_switch", point: "sched_switch" },
             Hook::Typed { program: "run_queue_wakeup", point: "sched_wakeup" },
             Hook::Typed { program: "run_queue_new", point: "sched_wakeup_new" },
         ]],
-        read: |mut source, window| {
-            window.run_delay = Some(histogram(source.take("run_delay")?)?);
+        read: |mut source, counts| {
+            for (pid, times) in histograms(source.take("run_delay")?)? {
+                counts.of_process(pid).run_delay = Some(times);
+            }
             Ok(())
         },
     },
     Part {
         name: "off_cpu",
         object: object!("off_cpu"),
-        of_process: true,
+        watched: Some(Watched::Counts("lost")),
         ways: &[&[Hook::Typed { program: "off_cpu_switch", point: "sched_switch" }]],
         read: off_cpu,
     },
     Part {
         name: "fsync",
         object: object!("fsync"),
-        of_process: true,
+        watched: Some(Watched::Histograms("fsync")),
         ways: &[
             &[
                 Hook::Event { program: "fsync_exit", category: "syscalls", point: "sys_exit_fsync" },
@@ -117,28 +155,30 @@ pub(super) static PARTS: &[Part] = &[
                 Hook::Raw { program: "any_call_enter", point: "sys_enter" },
             ],
         ],
-        read: |mut source, window| {
-            window.fsync = Some(histogram(source.take("fsync")?)?);
+        read: |mut source, counts| {
+            for (pid, times) in histograms(source.take("fsync")?)? {
+                counts.of_process(pid).fsync = Some(times);
+            }
             Ok(())
         },
     },
     Part {
         name: "journal_commit",
         object: object!("journal"),
-        of_process: false,
+        watched: None,
         ways: &[&[
             Hook::Raw { program: "journal_end", point: "jbd2_end_commit" },
             Hook::Raw { program: "journal_start", point: "jbd2_start_commit" },
         ]],
-        read: |mut source, window| {
-            window.journal_commit = Some(histogram(source.take("journal_commit")?)?);
+        read: |mut source, counts| {
+            counts.host.journal_commit = Some(histogram(source.take("journal_commit")?)?);
             Ok(())
         },
     },
     Part {
         name: "devices",
         object: object!("block"),
-        of_process: false,
+        watched: None,
         ways: &[&[
             Hook::Typed { program: "block_complete", point: "block_rq_complete" },
             Hook::Typed { program: "block_issue", point: "block_rq_issue" },
@@ -148,25 +188,25 @@ pub(super) static PARTS: &[Part] = &[
     Part {
         name: "tcp_retransmits",
         object: object!("retransmit"),
-        of_process: false,
+        watched: None,
         ways: &[&[Hook::Raw { program: "retransmit", point: "tcp_retransmit_skb" }]],
-        read: |mut source, window| {
-            let counts = PerCpuArray::<_, u64>::try_from(source.take("retransmits")?)?;
-            window.tcp_retransmits = Some(counts.get(&0, 0)?.iter().sum());
+        read: |mut source, counts| {
+            let cpus = PerCpuArray::<_, u64>::try_from(source.take("retransmits")?)?;
+            counts.host.tcp_retransmits = Some(cpus.get(&0, 0)?.iter().sum());
             Ok(())
         },
     },
     Part {
         name: "drops",
         object: object!("drops"),
-        of_process: false,
+        watched: None,
         ways: &[&[Hook::Typed { program: "drop", point: "kfree_skb" }]],
         read: drops,
     },
     Part {
         name: "softirq_ns",
         object: object!("softirq"),
-        of_process: false,
+        watched: None,
         ways: &[&[
             Hook::Raw { program: "softirq_exit", point: "softirq_exit" },
             Hook::Raw { program: "softirq_entry", point: "softirq_entry" },
@@ -176,14 +216,17 @@ pub(super) static PARTS: &[Part] = &[
 ];
 
 /// Block devices by name, the longest time first.
-fn devices(mut source: Source<'_>, window: &mut KernelWindow) -> Result<(), MapError> {
+fn devices(mut source: Source<'_>, counts: &mut KernelCounts) -> Result<(), MapError> {
     let map = PerCpuHashMap::<_, u32, [u64; HISTOGRAM_WORDS]>::try_from(source.take("devices")?)?;
     for entry in map.iter() {
         let (number, cpus) = entry?;
         let device = device_name(source.root, number);
-        window.devices.push(DeviceTimes { device, times: super::histogram::merged(&cpus) });
+        counts.host.devices.push(DeviceTimes { device, times: super::histogram::merged(&cpus) });
     }
-    window.devices.sort_by(|a, b| b.times.sum_ns.cmp(&a.times.sum_ns).then_with(|| a.device.cmp(&b.device)));
+    counts
+        .host
+        .devices
+        .sort_by(|a, b| b.times.sum_ns.cmp(&a.times.sum_ns).then_with(|| a.device.cmp(&b.device)));
     Ok(())
 }
 
@@ -199,16 +242,16 @@ fn device_name(root: &HostRoot, number: u32) -> String {
 const NO_LOSS: [&str; 3] = ["NOT_SPECIFIED", "CONSUMED", "NOT_DROPPED_YET"];
 
 /// Drops by name, most first.
-fn drops(mut source: Source<'_>, window: &mut KernelWindow) -> Result<(), MapError> {
+fn drops(mut source: Source<'_>, counts: &mut KernelCounts) -> Result<(), MapError> {
     let map = PerCpuHashMap::<_, u32, u64>::try_from(source.take("drops")?)?;
     for entry in map.iter() {
         let (number, cpus) = entry?;
         let reason = source.reasons.get(&number).cloned().unwrap_or_else(|| format!("{number:#x}"));
         if !NO_LOSS.contains(&reason.as_str()) {
-            window.drops.push(DropReason { reason, packets: cpus.iter().sum() });
+            counts.host.drops.push(DropReason { reason, packets: cpus.iter().sum() });
         }
     }
-    window.drops.sort_by(|a, b| b.packets.cmp(&a.packets).then_with(|| a.reason.cmp(&b.reason)));
+    counts.host.drops.sort_by(|a, b| b.packets.cmp(&a.packets).then_with(|| a.reason.cmp(&b.reason)));
     Ok(())
 }
 
@@ -217,12 +260,12 @@ const SOFTIRQS: [&str; 10] =
     ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
 /// Soft interrupts that took time, as `cpu0 NET_RX`.
-fn softirqs(mut source: Source<'_>, window: &mut KernelWindow) -> Result<(), MapError> {
+fn softirqs(mut source: Source<'_>, counts: &mut KernelCounts) -> Result<(), MapError> {
     let map = PerCpuArray::<_, [u64; 2]>::try_from(source.take("softirqs")?)?;
     for (number, kind) in (0..).zip(SOFTIRQS) {
         for (cpu, [_since, time_ns]) in map.get(&number, 0)?.iter().enumerate() {
             if *time_ns > 0 {
-                window.softirq_ns.insert(format!("cpu{cpu} {kind}"), *time_ns);
+                counts.host.softirq_ns.insert(format!("cpu{cpu} {kind}"), *time_ns);
             }
         }
     }

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
-use aya::maps::{HashMap as BpfHashMap, MapError, PerCpuArray, PerCpuHashMap, StackTraceMap};
-use plumb_model::observed::{KernelWindow, OffCpuStack};
+use aya::maps::{HashMap as BpfHashMap, MapError, PerCpuHashMap, StackTraceMap};
+use plumb_model::observed::OffCpuStack;
 use rustix::time::{ClockId, clock_gettime};
 
+use super::KernelCounts;
 use super::part::Source;
 use super::symbols::{Symbols, unnamed};
 
-/// Stacks that are kept.
+/// Stacks of each process that are kept.
 const STACKS_MAX: usize = 40;
 
 /// The kernel's names; 10 MB is usual.
@@ -18,8 +19,8 @@ const KALLSYMS: &str = "/proc/kallsyms";
 /// What the functions between a trace point and a program are called, after underscores.
 const TRACER: [&str; 3] = ["traceiter_", "bpf_trace_", "bpf_trampoline_"];
 
-/// `struct place`: number of the stack, then the thread's name.
-type Place = [u64; 3];
+/// `struct place`: the process, number of the stack, then the thread's name.
+type Place = [u64; 4];
 
 /// Time and times of a place.
 #[derive(Clone, Copy, Default)]
@@ -28,8 +29,40 @@ struct Total {
     count: u64,
 }
 
-/// The stacks with the most time. A thread that is off the processor at the end counts up to then.
-pub(super) fn off_cpu(mut source: Source<'_>, window: &mut KernelWindow) -> Result<(), MapError> {
+/// The stacks with the most time, of each process. A thread that is off the processor at the end counts up to then.
+pub(super) fn off_cpu(mut source: Source<'_>, counts: &mut KernelCounts) -> Result<(), MapError> {
+    let longest = longest(totals(&mut source)?);
+    for entry in PerCpuHashMap::<_, u32, u64>::try_from(source.take("lost")?)?.iter() {
+        let (pid, cpus) = entry?;
+        let lost: u64 = cpus.iter().sum();
+        if lost > 0 {
+            let times = format!(
+                "off_cpu: {lost} times off the processor of process {pid}, for which there was no room"
+            );
+            counts.host.missing.push(times);
+        }
+    }
+
+    let symbols = source.root.read(KALLSYMS).ok().and_then(|text| Symbols::parse(&text));
+    if symbols.is_none() {
+        let names = format!("off_cpu: the names of functions, {KALLSYMS} does not show where they are");
+        counts.host.missing.push(names);
+    }
+    let name = |address| symbols.as_ref().map_or_else(|| unnamed(address), |symbols| symbols.name(address));
+    let stacks = StackTraceMap::try_from(source.take("stacks")?)?;
+    for (place, Total { time_ns, count }) in longest {
+        // Below 0 there is no stack.
+        let stack = u32::try_from(place[1]).ok().and_then(|number| stacks.get(&number, 0).ok());
+        let addresses = stack.iter().flat_map(|stack| stack.frames()).map(|frame| frame.ip);
+        let frames = without_tracer(addresses.map(name).collect());
+        let stack = OffCpuStack { thread: thread_name(&place), frames, time_ns, count };
+        counts.of_process(pid_of(&place)).off_cpu.push(stack);
+    }
+    Ok(())
+}
+
+/// Time and times of all places.
+fn totals(source: &mut Source<'_>) -> Result<HashMap<Place, Total>, MapError> {
     let now_ns = monotonic_ns();
     let mut totals: HashMap<Place, Total> = HashMap::new();
     for entry in PerCpuHashMap::<_, Place, [u64; 2]>::try_from(source.take("off_cpu")?)?.iter() {
@@ -38,35 +71,28 @@ pub(super) fn off_cpu(mut source: Source<'_>, window: &mut KernelWindow) -> Resu
             add(&mut totals, place, *time_ns, *count);
         }
     }
-    for entry in BpfHashMap::<_, u32, [u64; 4]>::try_from(source.take("off")?)?.iter() {
+    for entry in BpfHashMap::<_, u32, [u64; 5]>::try_from(source.take("off")?)?.iter() {
         let (_thread, [since_ns, place @ ..]) = entry?;
         add(&mut totals, place, now_ns.saturating_sub(since_ns), 1);
     }
-    let lost: u64 = PerCpuArray::<_, u64>::try_from(source.take("lost")?)?.get(&0, 0)?.iter().sum();
-    if lost > 0 {
-        window.missing.push(format!("off_cpu: {lost} times off the processor, for which there was no room"));
-    }
+    Ok(totals)
+}
 
+/// The places with the most time of each process, longest first.
+fn longest(totals: HashMap<Place, Total>) -> Vec<(Place, Total)> {
     let mut longest: Vec<(Place, Total)> = totals.into_iter().collect();
     longest.sort_by(|(place, a), (other, b)| b.time_ns.cmp(&a.time_ns).then_with(|| place.cmp(other)));
-    longest.truncate(STACKS_MAX);
+    let mut kept: HashMap<u32, usize> = HashMap::new();
+    longest.retain(|(place, _)| {
+        let of_process = kept.entry(pid_of(place)).or_default();
+        *of_process += 1;
+        *of_process <= STACKS_MAX
+    });
+    longest
+}
 
-    let symbols = source.root.read(KALLSYMS).ok().and_then(|text| Symbols::parse(&text));
-    if symbols.is_none() {
-        window
-            .missing
-            .push(format!("off_cpu: the names of functions, {KALLSYMS} does not show where they are"));
-    }
-    let name = |address| symbols.as_ref().map_or_else(|| unnamed(address), |symbols| symbols.name(address));
-    let stacks = StackTraceMap::try_from(source.take("stacks")?)?;
-    for (place, Total { time_ns, count }) in longest {
-        // Below 0 there is no stack.
-        let stack = u32::try_from(place[0]).ok().and_then(|number| stacks.get(&number, 0).ok());
-        let addresses = stack.iter().flat_map(|stack| stack.frames()).map(|frame| frame.ip);
-        let frames = without_tracer(addresses.map(name).collect());
-        window.off_cpu.push(OffCpuStack { thread: thread_name(&place), frames, time_ns, count });
-    }
-    Ok(())
+fn pid_of(place: &Place) -> u32 {
+    u32::try_from(place[0]).unwrap_or_default()
 }
 
 /// Frames from the outermost, without the innermost ones through which the trace point called the program.
@@ -87,7 +113,7 @@ fn add(totals: &mut HashMap<Place, Total>, place: Place, time_ns: u64, count: u6
 }
 
 /// The 16 bytes of `comm`, up to the first zero.
-fn thread_name(&[_, first, second]: &Place) -> String {
+fn thread_name(&[_, _, first, second]: &Place) -> String {
     let bytes: Vec<u8> =
         [first, second].into_iter().flat_map(u64::to_ne_bytes).take_while(|byte| *byte != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
@@ -116,9 +142,25 @@ mod tests {
     fn a_threads_name_ends_at_its_zero_or_after_16_bytes() {
         let place = |name: &[u8; 16]| {
             let (first, second) = name.split_at(8);
-            [0, u64::from_ne_bytes(first.try_into().unwrap()), u64::from_ne_bytes(second.try_into().unwrap())]
+            [
+                0,
+                0,
+                u64::from_ne_bytes(first.try_into().unwrap()),
+                u64::from_ne_bytes(second.try_into().unwrap()),
+            ]
         };
         assert_eq!(thread_name(&place(b"jbd2/loop0-8\0xyz")), "jbd2/loop0-8");
         assert_eq!(thread_name(&place(b"data-plane-kafka")), "data-plane-kafka");
+    }
+
+    #[test]
+    fn a_process_that_waits_little_keeps_its_stacks_beside_one_that_waits_long() {
+        let total = |time_ns| Total { time_ns, count: 1 };
+        let long = (0..100).map(|stack| ([7, stack, 0, 0], total(1_000_000 + stack)));
+        let short = (0..3).map(|stack| ([8, stack, 0, 0], total(1 + stack)));
+        let kept = longest(long.chain(short).collect());
+        let of = |pid| kept.iter().filter(|(place, _)| pid_of(place) == pid).count();
+        assert_eq!((of(7), of(8)), (STACKS_MAX, 3));
+        assert_eq!(kept[0].0, [7, 99, 0, 0]);
     }
 }

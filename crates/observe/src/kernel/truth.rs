@@ -14,18 +14,23 @@ use super::*;
 use child::Worker;
 
 /// Tracing, or none where this machine does not allow it.
-fn traced(pid: Option<u32>) -> Option<KernelTrace> {
-    if let Some(Err(reason)) = pid.map(|pid| traced_pid(&HostRoot::default(), Some(pid))) {
+fn trace(pids: &[u32]) -> Option<KernelTrace> {
+    if let (false, Err(reason)) = (pids.is_empty(), traced(&HostRoot::default(), pids, &mut Vec::new())) {
         eprintln!("skipped: {reason}");
         return None;
     }
-    match KernelTrace::attach(pid) {
+    match KernelTrace::attach(pids) {
         Ok(trace) => Some(trace),
         Err(error) => {
             eprintln!("skipped: {error}");
             None
         }
     }
+}
+
+/// The waits of a child.
+fn of<'a>(worker: &Worker, counts: &'a KernelCounts) -> &'a ProcessWaits {
+    &counts.processes[&worker.pid()]
 }
 
 /// The kernel's numbers of the programs of a trace.
@@ -43,9 +48,9 @@ fn is_near(got: u64, truth: u64, share: f64) -> bool {
 fn every_fsync_is_counted_with_the_time_that_its_caller_measured() {
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
     let mut worker = Worker::start(&[], &format!("fsync {} 200", folder.path().display()));
-    let Some(trace) = traced(Some(worker.pid())) else { return };
+    let Some(trace) = trace(&[worker.pid()]) else { return };
     let own = worker.work()[0];
-    let fsync = trace.finish().fsync.unwrap();
+    let fsync = of(&worker, &trace.finish()).fsync.clone().unwrap();
     eprintln!("fsync: 200 of {own} ns in all; counted {} of {} ns", fsync.count, fsync.sum_ns);
     assert_eq!((fsync.count, fsync.classes.iter().sum::<u64>()), (200, 200));
     assert!(fsync.sum_ns <= own && is_near(fsync.sum_ns, own, 0.2));
@@ -54,7 +59,7 @@ fn every_fsync_is_counted_with_the_time_that_its_caller_measured() {
 
 #[test]
 fn where_tracefs_is_mounted_only_the_two_calls_are_watched() {
-    if traced(Some(std::process::id())).is_none() {
+    if trace(&[std::process::id()]).is_none() {
         return;
     }
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
@@ -67,20 +72,21 @@ fn where_tracefs_is_mounted_only_the_two_calls_are_watched() {
 #[test]
 fn who_may_not_trace_is_told_who_may() {
     let nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"];
-    let before = if traced(None).is_some() { &nobody[..] } else { &[] };
+    let before = if trace(&[]).is_some() { &nobody[..] } else { &[] };
     assert_eq!(Worker::start(before, "refused").work(), [1]);
 }
 
 #[test]
 fn sleep_is_time_off_the_processor_with_the_stack_of_sleeping() {
     let mut worker = Worker::start(&[], "sleep");
-    let Some(trace) = traced(Some(worker.pid())) else { return };
+    let Some(trace) = trace(&[worker.pid()]) else { return };
     let own = worker.work()[0];
-    let window = trace.finish();
+    let counts = trace.finish();
+    let waits = of(&worker, &counts);
     let asleep = |stack: &&plumb_model::observed::OffCpuStack| {
         stack.thread == "sleeper" && stack.frames.iter().any(|frame| frame.contains("nanosleep"))
     };
-    let stack = window.off_cpu.iter().find(asleep).unwrap();
+    let stack = waits.off_cpu.iter().find(asleep).unwrap();
     eprintln!("sleep: {own} ns in 10; counted {} ns in {}: {:?}", stack.time_ns, stack.count, stack.frames);
     assert_eq!(stack.count, 10);
     assert!(stack.time_ns <= own && is_near(stack.time_ns, own, 0.2));
@@ -90,7 +96,7 @@ fn sleep_is_time_off_the_processor_with_the_stack_of_sleeping() {
 #[test]
 fn who_is_still_off_the_processor_at_the_end_counts_up_to_then() {
     let mut worker = Worker::start(&[], "sleep");
-    let Some(trace) = traced(Some(worker.pid())) else { return };
+    let Some(trace) = trace(&[worker.pid()]) else { return };
     worker.work();
     // It waits for the next order, in a read of a pipe.
     worker.at_rest();
@@ -98,22 +104,22 @@ fn who_is_still_off_the_processor_at_the_end_counts_up_to_then() {
     while since.elapsed() < Duration::from_millis(100) {
         std::thread::park_timeout(Duration::from_millis(10));
     }
-    let window = trace.finish();
+    let counts = trace.finish();
+    let waits = of(&worker, &counts);
     let waiting = |stack: &&plumb_model::observed::OffCpuStack| {
         stack.frames.iter().any(|frame| frame.contains("pipe_read"))
     };
-    let time_ns: u64 = window.off_cpu.iter().filter(waiting).map(|stack| stack.time_ns).sum();
-    assert!(time_ns >= 100_000_000 && time_ns <= window.elapsed_ns);
+    let time_ns: u64 = waits.off_cpu.iter().filter(waiting).map(|stack| stack.time_ns).sum();
+    assert!(time_ns >= 100_000_000 && time_ns <= waits.elapsed_ns);
 }
 
 #[test]
 fn two_that_compute_on_one_processor_wait_for_it_as_long_as_the_scheduler_says() {
     let (mut one, mut other) = (Worker::start(&[], "busy"), Worker::start(&[], "busy"));
-    let Some(trace) = traced(Some(one.pid())) else { return };
+    let Some(trace) = trace(&[one.pid()]) else { return };
     other.go();
     let said = one.work();
-    let window = trace.finish();
-    let delay = window.run_delay.unwrap();
+    let delay = of(&one, &trace.finish()).run_delay.clone().unwrap();
     eprintln!("run delay: {} of {} ns; counted {} ns in {}", said[1], said[0], delay.sum_ns, delay.count);
     assert!(is_near(delay.sum_ns, said[1], 0.1));
     assert!(delay.sum_ns > said[0] / 4);
@@ -176,11 +182,11 @@ fn journal_commits_and_block_requests_are_those_that_the_kernel_counts_itself() 
         [0, 4, 11, 15].iter().map(|at| fields.get(*at).copied().unwrap_or_default()).sum()
     };
     let mut worker = Worker::start(&[], &format!("fsync {} 100", ext4.place().display()));
-    let Some(trace) = traced(None) else { return };
+    let Some(trace) = trace(&[]) else { return };
     let (commits_before, requests_before) = (commits(), requests());
     worker.work();
     let (commits, requests) = (commits() - commits_before, requests() - requests_before);
-    let window = trace.finish();
+    let window = trace.finish().host;
     let journal = window.journal_commit.unwrap();
     let times = &window.devices.iter().find(|row| row.device == device).unwrap().times;
     eprintln!(
@@ -197,10 +203,10 @@ fn journal_commits_and_block_requests_are_those_that_the_kernel_counts_itself() 
 
 #[test]
 fn lost_packets_are_counted_by_the_kernels_reason() {
-    let Some(trace) = traced(None) else { return };
+    let Some(trace) = trace(&[]) else { return };
     let mut worker = Worker::start(&["unshare", "--net"], "udp");
     let said = worker.work();
-    let window = trace.finish();
+    let window = trace.finish().host;
     let packets =
         |reason: &str| window.drops.iter().find(|row| row.reason == reason).map_or(0, |row| row.packets);
     let counted = [packets("NO_SOCKET"), packets("SOCKET_RCVBUFF")];
@@ -217,10 +223,10 @@ fn lost_packets_are_counted_by_the_kernels_reason() {
 
 #[test]
 fn segments_sent_again_are_those_that_the_kernel_counts_itself() {
-    let Some(trace) = traced(None) else { return };
+    let Some(trace) = trace(&[]) else { return };
     let mut worker = Worker::start(&["unshare", "--net"], "tcp");
     let resent = worker.work()[0];
-    let counted = trace.finish().tcp_retransmits.unwrap();
+    let counted = trace.finish().host.tcp_retransmits.unwrap();
     eprintln!("retransmits: {resent}; counted {counted}");
     // Others of this machine may send again, too.
     assert!(resent > 0 && counted >= resent);
@@ -228,7 +234,7 @@ fn segments_sent_again_are_those_that_the_kernel_counts_itself() {
 
 #[test]
 fn nothing_stays_loaded_when_the_process_is_killed() {
-    if traced(Some(std::process::id())).is_none() {
+    if trace(&[std::process::id()]).is_none() {
         return;
     }
     let mut worker = Worker::start(&[], "trace");
@@ -245,9 +251,41 @@ fn nothing_stays_loaded_when_the_process_is_killed() {
 }
 
 #[test]
-fn a_process_that_does_not_exist_is_named() {
-    let error = KernelTrace::attach(Some(u32::MAX)).err().unwrap();
-    assert!(matches!(error, ObserveError::NoProcess { pid: u32::MAX }));
+fn each_of_several_processes_has_its_own_waits_and_none_of_the_others() {
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let flushes = |times: u32| Worker::start(&[], &format!("fsync {} {times}", folder.path().display()));
+    let (mut one, mut other, mut unseen) = (flushes(100), flushes(30), flushes(50));
+    let mut sleeper = Worker::start(&[], "sleep");
+    let Some(trace) = trace(&[one.pid(), other.pid(), sleeper.pid()]) else { return };
+    [&mut one, &mut other, &mut unseen].into_iter().for_each(|worker| {
+        worker.work();
+    });
+    let slept_ns = sleeper.work()[0];
+    let counts = trace.finish();
+    let count = |worker: &Worker| of(worker, &counts).fsync.as_ref().unwrap().count;
+    assert_eq!((count(&one), count(&other), count(&sleeper)), (100, 30, 0));
+    assert_eq!(counts.processes.len(), 3, "and nobody who was not named");
+    let asleep_ns = |worker: &Worker| -> u64 {
+        let stacks = of(worker, &counts).off_cpu.iter().filter(|stack| stack.thread == "sleeper");
+        stacks.map(|stack| stack.time_ns).sum()
+    };
+    assert!(is_near(asleep_ns(&sleeper), slept_ns, 0.2));
+    assert_eq!((asleep_ns(&one), asleep_ns(&other)), (0, 0));
+    for worker in [&one, &other, &sleeper] {
+        let waits = of(worker, &counts);
+        assert!(waits.run_delay.as_ref().unwrap().count > 0 && !waits.off_cpu.is_empty());
+        assert_eq!(waits.elapsed_ns, counts.host.elapsed_ns);
+    }
+}
+
+#[test]
+fn a_process_that_is_not_there_is_told_and_costs_the_others_nothing() {
+    let gone = u32::MAX;
+    let Some(trace) = trace(&[gone, std::process::id()]) else { return };
+    let counts = trace.finish();
+    assert_eq!(counts.processes.keys().copied().collect::<Vec<u32>>(), [std::process::id()]);
+    let told = format!("waits of process {gone}: there is none of this number");
+    assert!(counts.host.missing.contains(&told), "{:?}", counts.host.missing);
 }
 
 #[test]
@@ -255,7 +293,7 @@ fn a_process_that_does_not_exist_is_named() {
 fn cost() {
     let pid = std::env::var("PLUMB_TRUTH_PID").ok().and_then(|pid| pid.parse().ok());
     let begun = Instant::now();
-    let Some(trace) = traced(pid.or(Some(std::process::id()))) else { return };
+    let Some(trace) = trace(&[pid.unwrap_or(std::process::id())]) else { return };
     eprintln!("attaching took {:?}", begun.elapsed());
     std::thread::sleep(Duration::from_secs(10));
     for (part, programs) in &trace.loaded {
@@ -270,5 +308,5 @@ fn cost() {
     eprintln!("all: {:.3} ms per second of watching", all as f64 / 1e6 / elapsed);
     let begun = Instant::now();
     let window = trace.finish();
-    eprintln!("finishing took {:?}; missing {:?}", begun.elapsed(), window.missing);
+    eprintln!("finishing took {:?}; missing {:?}", begun.elapsed(), window.host.missing);
 }

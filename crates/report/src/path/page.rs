@@ -54,7 +54,7 @@ pub fn render(path: &ObservedPath) -> Result<String, ReportError> {
         brokers: path.brokers.iter().map(brokers::view).collect(),
         threads: path.processes.iter().filter_map(threads::view).collect(),
         cpu: path.processes.iter().filter_map(cpu::view).collect(),
-        kernel: path.kernel.as_ref().and_then(kernel::view),
+        kernel: kernel::views(path),
         counters: path.host_window.as_ref().map(counters::view),
         unseen: seen::unseen(path),
         cost: seen::cost(path),
@@ -82,7 +82,8 @@ struct Page {
     brokers: Vec<BrokerView>,
     threads: Vec<ThreadsView>,
     cpu: Vec<CpuView>,
-    kernel: Option<KernelView>,
+    /// Of each process that was traced, then of the host.
+    kernel: Vec<KernelView>,
     counters: Option<CounterView>,
     unseen: Vec<UnseenRow>,
     cost: Vec<CostRow>,

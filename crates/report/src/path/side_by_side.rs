@@ -10,7 +10,7 @@ use crate::wording;
 use plumb_model::compare::paths::{
     ComparedPath, FigureUnit, PathCompareResult, PathFigure, PathFinding, PathPart, PathSetting,
 };
-use plumb_model::figure::{ABSENT, bytes_per_s, messages_per_s, per_s, percent, ratio, time};
+use plumb_model::figure::{ABSENT, bytes_per_s, messages_per_s, per_s, ratio, rough_share, time};
 use plumb_model::finding::Confidence;
 
 /// For the terminal.
@@ -90,8 +90,8 @@ fn figures(heading: &str, meaning: &str, all: &[&PathFigure]) -> Section {
     let row = |figure: &&PathFigure| {
         vec![
             format!("{}: {}", part(figure.part), figure.name),
-            written(figure.unit, figure.a_figure),
-            written(figure.unit, figure.b_figure),
+            written(figure, figure.a_figure),
+            written(figure, figure.b_figure),
             figure.ratio.map_or_else(|| ABSENT.to_owned(), ratio),
         ]
     };
@@ -133,13 +133,14 @@ fn part(part: PathPart) -> &'static str {
     }
 }
 
-fn written(unit: FigureUnit, figure: Option<f64>) -> String {
-    let write = match unit {
+fn written(figure: &PathFigure, value: Option<f64>) -> String {
+    let write = match figure.unit {
+        FigureUnit::Ns if figure.part == PathPart::Stages => words::stage_mean,
         FigureUnit::Ns => time,
-        FigureUnit::Share => percent,
+        FigureUnit::Share => rough_share,
         FigureUnit::BytesPerS => bytes_per_s,
         FigureUnit::PerS => per_s,
         FigureUnit::MessagesPerS => messages_per_s,
     };
-    figure.map_or_else(|| ABSENT.to_owned(), write)
+    value.map_or_else(|| ABSENT.to_owned(), write)
 }

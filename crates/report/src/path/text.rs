@@ -11,11 +11,12 @@ use crate::text::{NARROWEST, TextStyle};
 use plumb_model::diagnosis::{Cause, Confirmation, Diagnosis, DiagnosisVerdict, PathBound, PathStageTime};
 use plumb_model::facts::WindowMean;
 use plumb_model::figure::{
-    ABSENT, bytes_per_s, count, interval, milliseconds, percent, rate, ratio, short, time,
+    ABSENT, bytes_per_s, count, interval, milliseconds, percent, rate, ratio, rough_share, short, time,
 };
 use plumb_model::finding::{Confidence, Evidence};
 use plumb_model::observed::{
-    BrokerWindow, ClientWindow, CpuClass, ObservedPath, ProcessWindow, Profile, ThreadGroup,
+    BrokerWindow, ClientWindow, CpuClass, DeviceTimes, LogHistogram, ObservedPath, ProcessWindow, Profile,
+    ThreadGroup,
 };
 use std::collections::BTreeMap;
 
@@ -33,6 +34,8 @@ const EVIDENCE: usize = 5;
 const CPU_LEAST: f64 = 0.005;
 /// Clients that have a row.
 const CLIENTS: usize = 8;
+/// Stacks off the processor of each process that have a row.
+const OFF_CPU: usize = 3;
 /// Things that were not seen which are told one by one.
 const UNSEEN: usize = 8;
 
@@ -202,9 +205,12 @@ impl Text {
         let row = |stage: &&PathStageTime| {
             vec![
                 words::plain(&stage.name),
-                stage.mean_ns.map_or(ABSENT.to_owned(), time),
-                stage.share.map_or(String::new(), percent),
-                bar(stage.share.unwrap_or(0.0), BAR),
+                stage.mean_ns.map_or(ABSENT.to_owned(), words::stage_mean),
+                stage.share.filter(|share| *share > 0.0).map_or(String::new(), rough_share),
+                match stage.mean_ns {
+                    Some(mean_ns) if mean_ns < 0.0 => words::BEFORE_ACKNOWLEDGEMENT.to_owned(),
+                    _ => bar(stage.share.unwrap_or(0.0), BAR),
+                },
             ]
         };
         let columns = [Column::text(""), Column::number("mean"), Column::number("share"), Column::text("")];
@@ -222,7 +228,7 @@ impl Text {
             let share = bound.measured / bound.limit;
             vec![
                 words::bound(&bound.name),
-                percent(share),
+                rough_share(share),
                 bar(share, SHORT_BAR),
                 format!(
                     "{}, {}",
@@ -327,7 +333,7 @@ impl Text {
         let row = |group: &ThreadGroup| {
             let whole = elapsed_ns * f64::from(group.threads);
             let share =
-                |ns: Option<u64>| ns.map_or(ABSENT.to_owned(), |ns| percent(ns as f64 / whole.max(1.0)));
+                |ns: Option<u64>| ns.map_or(ABSENT.to_owned(), |ns| rough_share(ns as f64 / whole.max(1.0)));
             let states = &group.states;
             vec![
                 words::threads(group.class).to_owned(),
@@ -337,7 +343,7 @@ impl Text {
                 share(states.disk_ns),
                 share(states.lock_ns),
                 share(states.sleeping_ns),
-                group.busiest_share.map_or(ABSENT.to_owned(), percent),
+                group.busiest_share.map_or(ABSENT.to_owned(), rough_share),
             ]
         };
         let rows: Vec<_> = process.groups.iter().map(row).collect();
@@ -372,29 +378,27 @@ impl Text {
     }
 
     fn kernel(&mut self, path: &ObservedPath) {
-        let Some(kernel) = &path.kernel else { return };
-        let named = [
-            ("ready, until on a processor".to_owned(), kernel.run_delay.as_ref()),
-            ("fsync".to_owned(), kernel.fsync.as_ref()),
-            ("journal commit".to_owned(), kernel.journal_commit.as_ref()),
-        ];
-        let devices =
-            kernel.devices.iter().map(|device| (format!("I/O of {}", device.device), Some(&device.times)));
-        let mut rows: Vec<Vec<String>> = Vec::new();
-        for (name, histogram) in named.into_iter().chain(devices) {
-            let Some(histogram) = histogram else { continue };
-            let mean = histogram.mean_ns().map_or(ABSENT.to_owned(), time);
-            // Without values there is no longest, either.
-            let longest = histogram.mean_ns().map_or(ABSENT.to_owned(), |_| time(histogram.max_ns as f64));
-            rows.push(vec![name, count(histogram.count), mean, longest]);
+        let mut rows: Vec<Vec<String>> = path.processes.iter().flat_map(waits).collect();
+        if let Some(kernel) = &path.kernel {
+            rows.extend(
+                kernel.journal_commit.iter().map(|times| times_row("journal commit".to_owned(), times)),
+            );
+            let device = |device: &DeviceTimes| times_row(format!("I/O of {}", device.device), &device.times);
+            rows.extend(kernel.devices.iter().map(device));
         }
-        if rows.is_empty() {
+        let missing = path.kernel.as_ref().map(|kernel| kernel.missing.join("; ")).unwrap_or_default();
+        if rows.is_empty() && missing.is_empty() {
             return;
         }
         self.heading("Kernel", "by its trace points");
         let columns =
             [Column::text(""), Column::number("times"), Column::number("mean"), Column::number("longest")];
-        self.table(&columns, &rows);
+        if !rows.is_empty() {
+            self.table(&columns, &rows);
+        }
+        if !missing.is_empty() {
+            self.hanging("not to be had: ", &missing);
+        }
     }
 
     fn unseen(&mut self, path: &ObservedPath) {
@@ -412,13 +416,58 @@ impl Text {
     }
 
     fn cost(&mut self, path: &ObservedPath) {
-        let own = path.cost.own_cpu_ns.map(|ns| percent(ns as f64 / path.elapsed_ns.max(1) as f64));
-        let own = own.map_or_else(|| "unknown".to_owned(), |share| format!("{share} of one processor"));
-        let words = format!("Watching cost {own}, without what a profiler and programs in the kernel took.");
+        let words = printable(&(costs(path).join("; ") + "."));
         self.lines.push(String::new());
         let lines = wrapped(&words, self.width).into_iter().map(|line| self.paint.tone(&line, Tone::Dim));
         self.lines.extend(lines);
     }
+}
+
+/// What watching cost, a clause for each part of it that there was.
+fn costs(path: &ObservedPath) -> Vec<String> {
+    let cost = &path.cost;
+    let share = |ns: u64| percent(ns as f64 / path.elapsed_ns.max(1) as f64);
+    let mut clauses = vec![match cost.own_cpu_ns {
+        Some(ns) => format!("Watching cost {} of one processor", share(ns)),
+        None => "What watching cost is not known".to_owned(),
+    }];
+    if path.processes.iter().any(|process| process.profile.is_some()) {
+        clauses.push(match cost.profiler_cpu_ns {
+            Some(ns) => format!("the CPU profile about {} ({})", share(ns), super::profilers_cost(path)),
+            None => "what the CPU profile took is not known".to_owned(),
+        });
+    }
+    if path.kernel.is_some() {
+        clauses.push(match cost.kernel_programs_cpu_ns {
+            Some(ns) => format!("programs in the kernel {}", share(ns)),
+            None => "what programs in the kernel took is not known".to_owned(),
+        });
+    }
+    clauses
+}
+
+/// What the kernel's trace points tell of one process, a row for each kind of wait.
+fn waits(process: &ProcessWindow) -> Vec<Vec<String>> {
+    let Some(waits) = &process.kernel else { return Vec::new() };
+    let of_process = |what: &str| format!("process {}: {what}", process.pid);
+    let named = [("ready, until on a processor", &waits.run_delay), ("fsync", &waits.fsync)];
+    let times =
+        |(what, times): (&str, &Option<LogHistogram>)| Some(times_row(of_process(what), times.as_ref()?));
+    let mut rows: Vec<Vec<String>> = named.into_iter().filter_map(times).collect();
+    rows.extend(waits.off_cpu.iter().take(OFF_CPU).map(|stack| {
+        let place = words::off_cpu(stack).unwrap_or("a place that is not known");
+        let mean = time(stack.time_ns as f64 / stack.count.max(1) as f64);
+        let what = of_process(&printable(&format!("{} off CPU in {place}", stack.thread)));
+        vec![what, count(stack.count), mean, ABSENT.to_owned()]
+    }));
+    rows
+}
+
+fn times_row(name: String, times: &LogHistogram) -> Vec<String> {
+    let mean = times.mean_ns().map_or(ABSENT.to_owned(), time);
+    // Without values there is no longest, either.
+    let longest = times.mean_ns().map_or(ABSENT.to_owned(), |_| time(times.max_ns as f64));
+    vec![name, count(times.count), mean, longest]
 }
 
 /// The first observations, each with what it was held against.

@@ -1,9 +1,9 @@
 //! The words for the parts of a watched path: the same in text, on the page and in comparisons.
 
 use plumb_model::diagnosis::{ConfirmationOutcome, DiagnosisVerdict};
-use plumb_model::figure::{bytes_per_s, short};
+use plumb_model::figure::{bytes_per_s, short, time};
 use plumb_model::finding::PathStage;
-use plumb_model::observed::{CpuClass, ThreadClass};
+use plumb_model::observed::{CpuClass, OffCpuStack, ThreadClass};
 
 /// The verdict in a word or three.
 pub(crate) fn verdict(verdict: DiagnosisVerdict) -> &'static str {
@@ -36,6 +36,14 @@ pub(crate) fn outcome(outcome: ConfirmationOutcome) -> &'static str {
 pub(crate) fn plain(name: &str) -> String {
     name.replace('_', " ")
 }
+
+/// The mean of a stage: brokers round to whole milliseconds, so that 0 says no more than that it is less than can be told.
+pub(crate) fn stage_mean(mean_ns: f64) -> String {
+    if mean_ns == 0.0 { "within the error".to_owned() } else { time(mean_ns) }
+}
+
+/// What a mean below 0 is: only a consumer that is served before its producer has the answer makes one.
+pub(crate) const BEFORE_ACKNOWLEDGEMENT: &str = "consumers were served before the acknowledgement";
 
 /// The meaning of a stage of the path.
 pub(crate) fn stage_meaning(name: &str) -> &'static str {
@@ -105,6 +113,14 @@ pub(crate) fn threads(class: ThreadClass) -> &'static str {
         ThreadClass::Reactor => "reactors",
         ThreadClass::Other => "others",
     }
+}
+
+/// The function of the kernel in which a thread left the processor: the innermost that is not the scheduler's own.
+pub(crate) fn off_cpu(stack: &OffCpuStack) -> Option<&str> {
+    const SCHEDULER: [&str; 4] = ["schedule", "__schedule", "io_schedule", "preempt_schedule"];
+    let is_scheduler = |frame: &str| SCHEDULER.iter().any(|start| frame.starts_with(start));
+    let outside = stack.frames.iter().rfind(|frame| !is_scheduler(frame));
+    outside.or(stack.frames.last()).map(String::as_str)
 }
 
 /// The work that processor time is spent on.
@@ -177,6 +193,26 @@ mod tests {
         assert_eq!(measured_of_limit(0.18, 1.0, "share of the time"), "busy");
         assert_eq!(measured_of_limit(6_263_273.0, 154_456_561.0, "bytes/s"), "6.26 MB/s of 154 MB/s");
         assert_eq!(measured_of_limit(50.0, 1_200.0, "commits/s"), "50 of 1,200 commits/s");
+    }
+
+    #[test]
+    fn a_mean_of_nothing_is_no_time() {
+        assert_eq!(stage_mean(0.0), "within the error");
+        assert_eq!(stage_mean(4.2e6), "4.20 ms");
+        assert_eq!(stage_mean(-4.2e6), "-4.20 ms");
+    }
+
+    #[test]
+    fn a_thread_waits_where_it_called_the_scheduler() {
+        let stack = |frames: &[&str]| OffCpuStack {
+            frames: frames.iter().map(|frame| (*frame).to_owned()).collect(),
+            ..OffCpuStack::default()
+        };
+        let waits =
+            stack(&["do_syscall_64", "do_epoll_wait", "schedule_hrtimeout_range", "schedule", "__schedule"]);
+        assert_eq!(off_cpu(&waits), Some("do_epoll_wait"));
+        assert_eq!(off_cpu(&stack(&["schedule", "__schedule"])), Some("__schedule"));
+        assert_eq!(off_cpu(&stack(&[])), None);
     }
 
     #[test]

@@ -15,13 +15,24 @@ use plumb_model::finding::{Confidence, Evidence, Expect, Finding, Flip, FlipSett
 use plumb_model::observed::{
     BrokerKind, BrokerRole, BrokerWindow, ClientKind, ClientWindow, CpuClass, DeviceTimes, DropReason,
     HandlerPool, HostLimits, HostWindow, InterruptsOfCpu, JvmFacts, JvmWindow, KernelWindow, LogHistogram,
-    NetworkProcessor, ObservedPath, ObserverCost, OffCpuStack, ProcessWindow, Profile, ProfileShare,
-    RequestKind, SCHEMA_VERSION, SoftnetOfCpu, Stack, TcpWindow, ThreadClass, ThreadGroup, ThreadStates,
-    TopicSettings, Unseen,
+    NetworkProcessor, ObservedPath, ObserverCost, OffCpuStack, ProcessWaits, ProcessWindow, Profile,
+    ProfileShare, RequestKind, SCHEMA_VERSION, SoftnetOfCpu, Stack, TcpWindow, ThreadClass, ThreadGroup,
+    ThreadStates, TopicSettings, Unseen,
 };
 use std::collections::BTreeMap;
 
 const WINDOW_NS: u64 = 30_000_000_000;
+
+/// Two brokers on one host, both traced.
+pub(crate) fn two_brokers() -> ObservedPath {
+    let mut path = rich();
+    let mut second = ProcessWindow { pid: 5678, profile: None, ..process() };
+    let waits = second.kernel.as_mut().unwrap();
+    waits.fsync = Some(histogram(19, &[0, 7]));
+    waits.off_cpu[0].frames = ["do_syscall_64", "jbd2_log_wait_commit", "schedule"].map(str::to_owned).into();
+    path.processes.push(second);
+    path
+}
 
 /// A path of which nothing was seen and that nobody judged.
 pub(crate) fn empty() -> ObservedPath {
@@ -143,7 +154,7 @@ pub(crate) fn rich() -> ObservedPath {
         cost: ObserverCost {
             own_cpu_ns: Some(41_000_000),
             target_cpu_ns: Some(180_000_000),
-            profiler_cpu_ns: None,
+            profiler_cpu_ns: Some(310_000_000),
             kernel_programs_cpu_ns: Some(12_300_000),
         },
         diagnosis: Some(diagnosis()),
@@ -190,24 +201,26 @@ pub(crate) fn hostile() -> ObservedPath {
     path.clients[0].name = evil.to_owned();
     path.clients[0].rtt_mean_ns = Some(f64::NAN);
     let kernel = path.kernel.as_mut().unwrap();
-    kernel.off_cpu[0].thread = evil.to_owned();
-    kernel.off_cpu[0].frames = vec![evil.to_owned()];
     kernel.drops[0].reason = evil.to_owned();
     kernel.missing = vec![evil.to_owned()];
-    kernel.fsync = Some(LogHistogram {
+    kernel.devices[0].device = evil.to_owned();
+    let process = &mut path.processes[0];
+    let waits = process.kernel.as_mut().unwrap();
+    waits.off_cpu[0].thread = evil.to_owned();
+    waits.off_cpu[0].frames = vec![evil.to_owned()];
+    waits.fsync = Some(LogHistogram {
         count: u64::MAX,
         sum_ns: u64::MAX,
         max_ns: u64::MAX,
         classes: vec![u64::MAX; 500],
     });
-    kernel.devices[0].device = evil.to_owned();
-    let process = &mut path.processes[0];
     process.command = evil.to_owned();
     process.groups[0].states.executing_ns = Some(u64::MAX);
     process.groups[0].waits = BTreeMap::from([(evil.to_owned(), f64::NAN)]);
     let profile = process.profile.as_mut().unwrap();
     profile.source = evil.to_owned();
     profile.file = Some(evil.to_owned());
+    profile.cpu_is_of = Some(evil.to_owned());
     for (index, stack) in profile.stacks.iter_mut().enumerate() {
         stack.frames = match index % 5 {
             0 => format!("[{evil}];{evil};{}", "deep;".repeat(200)),
@@ -505,6 +518,7 @@ fn process() -> ProcessWindow {
             ..JvmWindow::default()
         }),
         profile: Some(profile()),
+        kernel: Some(waits()),
         ..ProcessWindow::default()
     };
     process.usage.elapsed_ns = WINDOW_NS;
@@ -658,6 +672,8 @@ fn shared(stacks: Vec<Stack>) -> Profile {
         shares,
         stacks,
         file: Some("profile.collapsed".to_owned()),
+        cpu_ns: Some(310_000_000),
+        cpu_is_of: Some("stack walks in the JVM, by the profiler's own clock".to_owned()),
     }
 }
 
@@ -668,10 +684,10 @@ fn histogram(first: usize, counts: &[u64]) -> LogHistogram {
     LogHistogram { count: counts.iter().sum(), sum_ns, max_ns: (1 << classes.len()) - 1, classes }
 }
 
-fn kernel() -> KernelWindow {
-    KernelWindow {
+/// What the kernel's trace points tell of a process.
+fn waits() -> ProcessWaits {
+    ProcessWaits {
         elapsed_ns: WINDOW_NS,
-        pid: Some(1234),
         run_delay: Some(histogram(10, &[4_210, 18_400, 22_013, 9_004, 3_120, 811, 420, 96, 31, 12, 0, 3, 1])),
         off_cpu: vec![OffCpuStack {
             thread: "data-plane-kafk".to_owned(),
@@ -688,6 +704,12 @@ fn kernel() -> KernelWindow {
             count: 18_020,
         }],
         fsync: Some(histogram(19, &[2, 11, 214, 120, 22, 3, 1])),
+    }
+}
+
+fn kernel() -> KernelWindow {
+    KernelWindow {
+        elapsed_ns: WINDOW_NS,
         journal_commit: Some(histogram(20, &[4, 9, 2])),
         devices: vec![DeviceTimes {
             device: "nvme0n1".to_owned(),

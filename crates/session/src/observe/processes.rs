@@ -54,13 +54,25 @@ impl Profiler {
     /// Ends it: the profile, and its collapsed stacks.
     fn stop(self, began: Instant) -> Result<(Profile, String), Box<dyn HasFault>> {
         let elapsed_ns = began.elapsed().as_nanos() as u64;
-        let (source, stacks) = match self {
-            Profiler::Jvm(profiler) => {
-                (format!("async-profiler 4.1, {}, 1 ms", profiler.event), profiler.stop().map_err(boxed)?)
-            }
-            Profiler::Native(profiler) => (PerfProfiler::SOURCE.to_owned(), profiler.stop().map_err(boxed)?),
+        let (source, cost_is_of) = self.words();
+        let sampled = match self {
+            Profiler::Jvm(profiler) => profiler.stop().map_err(boxed)?,
+            Profiler::Native(profiler) => profiler.stop().map_err(boxed)?,
         };
-        Ok((profile(&stacks, source, elapsed_ns), stacks))
+        let mut profile = profile(&sampled.stacks, source, elapsed_ns);
+        profile.cpu_ns = sampled.cpu_ns;
+        profile.cpu_is_of = sampled.cpu_ns.map(|_| cost_is_of.to_owned());
+        Ok((profile, sampled.stacks))
+    }
+
+    /// What it is, and what its cost is of.
+    fn words(&self) -> (String, &'static str) {
+        match self {
+            Profiler::Jvm(profiler) => {
+                (format!("async-profiler 4.1, {}, 1 ms", profiler.event), CpuProfiler::COST_IS_OF)
+            }
+            Profiler::Native(_) => (PerfProfiler::SOURCE.to_owned(), PerfProfiler::COST_IS_OF),
+        }
     }
 }
 
@@ -119,6 +131,11 @@ impl Processes {
             });
         }
         Processes { watched, profiler, attach: settings.attach }
+    }
+
+    /// Those that are there.
+    pub(super) fn pids(&self) -> Vec<u32> {
+        self.watched.iter().map(|process| process.pid).collect()
     }
 
     /// The process whose network namespace counts: the first broker, else the first process.
@@ -192,6 +209,13 @@ impl Processes {
                                 missing.push(unseen(&format!("all stacks of the profile, in {name}"), &error))
                             }
                         }
+                    }
+                    if taken.cpu_ns.is_none() {
+                        missing.push(Unseen {
+                            what: format!("cost of the CPU profile of process {}", process.pid),
+                            reason: "the profiler did not say how long its samples took".to_owned(),
+                            hint: None,
+                        });
                     }
                     process.profile = Some(taken);
                 }

@@ -4,7 +4,8 @@ use super::Judged;
 use plumb_model::compare::paths::{FigureUnit, PathFigure, PathPart};
 use plumb_model::facts::WindowMean;
 use plumb_model::observed::{
-    BrokerWindow, CpuClass, KernelWindow, LogHistogram, ObservedPath, ProcessWindow, ThreadClass, ThreadGroup,
+    BrokerWindow, CpuClass, KernelWindow, LogHistogram, ObservedPath, ProcessWaits, ProcessWindow,
+    ThreadClass, ThreadGroup,
 };
 use std::collections::BTreeMap;
 
@@ -49,8 +50,13 @@ pub(super) fn figures(a: &Judged, b: &Judged) -> Vec<PathFigure> {
     };
     let mut pairs: Vec<PathFigure> = of_a.iter().chain(only_b).map(pair).collect();
     pairs.retain(|pair| pair.a_figure.is_some() || pair.b_figure.is_some());
-    // What neither did is no figure to look at.
-    pairs.retain(|pair| pair.a_figure.unwrap_or(0.0) != 0.0 || pair.b_figure.unwrap_or(0.0) != 0.0);
+    // What neither did is no figure to look at; a stage that only one of them knows is one, however short it is.
+    let is_of_one = |pair: &PathFigure| pair.a_figure.is_some() != pair.b_figure.is_some();
+    pairs.retain(|pair| {
+        pair.a_figure.unwrap_or(0.0) != 0.0
+            || pair.b_figure.unwrap_or(0.0) != 0.0
+            || pair.part == PathPart::Stages && is_of_one(pair)
+    });
     pairs.sort_by(|a, b| match (a.differs, b.differs) {
         (true, true) => apart(b).unwrap_or(0.0).total_cmp(&apart(a).unwrap_or(0.0)),
         (false, false) => a.part.cmp(&b.part),
@@ -90,6 +96,7 @@ fn of(judged: &Judged) -> Vec<Figure> {
     brokers(&mut all, path);
     threads(&mut all, path);
     cpu(&mut all, path);
+    waits(&mut all, path);
     if let Some(window) = &path.kernel {
         kernel(&mut all, window);
     }
@@ -116,7 +123,13 @@ fn load(all: &mut Vec<Figure>, path: &ObservedPath) {
     let producers = path.clients.iter().filter(|client| client.is_producer);
     let sent: Option<f64> = producers.clone().map(|client| client.messages_per_s).sum();
     let sent = sent.filter(|_| producers.count() > 0);
-    push(all, PathPart::Load, "messages of the clients that were seen", FigureUnit::MessagesPerS, sent);
+    push(
+        all,
+        PathPart::Load,
+        "messages sent, acknowledged or not, by the producers that were seen",
+        FigureUnit::MessagesPerS,
+        sent,
+    );
 }
 
 fn brokers(all: &mut Vec<Figure>, path: &ObservedPath) {
@@ -246,20 +259,28 @@ fn cpu(all: &mut Vec<Figure>, path: &ObservedPath) {
     }
 }
 
+/// Means over all times of the processes that are looked at.
+fn waits(all: &mut Vec<Figure>, path: &ObservedPath) {
+    let mean = |of: fn(&ProcessWaits) -> Option<&LogHistogram>| {
+        let traced = processes(path).into_iter().filter_map(|process| of(process.kernel.as_ref()?));
+        let (mut sum_ns, mut count) = (0.0, 0.0);
+        for times in traced {
+            sum_ns += times.sum_ns as f64;
+            count += times.count as f64;
+        }
+        (count > 0.0).then(|| sum_ns / count)
+    };
+    let run_delay = mean(|waits| waits.run_delay.as_ref());
+    push(all, PathPart::Kernel, "ready, until on a processor", FigureUnit::Ns, run_delay);
+    push(all, PathPart::Kernel, "fsync", FigureUnit::Ns, mean(|waits| waits.fsync.as_ref()));
+}
+
 fn kernel(all: &mut Vec<Figure>, window: &KernelWindow) {
-    let mean = |histogram: Option<&LogHistogram>| histogram.and_then(LogHistogram::mean_ns);
-    push(
-        all,
-        PathPart::Kernel,
-        "ready, until on a processor",
-        FigureUnit::Ns,
-        mean(window.run_delay.as_ref()),
-    );
-    push(all, PathPart::Kernel, "fsync", FigureUnit::Ns, mean(window.fsync.as_ref()));
-    push(all, PathPart::Kernel, "journal commit", FigureUnit::Ns, mean(window.journal_commit.as_ref()));
+    let commit = window.journal_commit.as_ref().and_then(LogHistogram::mean_ns);
+    push(all, PathPart::Kernel, "journal commit", FigureUnit::Ns, commit);
     for device in &window.devices {
         let name = format!("block I/O of {}", device.device);
-        push(all, PathPart::Kernel, &name, FigureUnit::Ns, mean(Some(&device.times)));
+        push(all, PathPart::Kernel, &name, FigureUnit::Ns, device.times.mean_ns());
     }
 }
 

@@ -25,13 +25,20 @@ pub(super) fn settings(a: &ObservedPath, b: &ObservedPath) -> Settings {
     topics(&mut all, a, b);
     clients(&mut all, a, b);
     quotas(&mut all, a, b);
-    if let (Some(of_a), Some(of_b)) = (&a.host_window, &b.host_window) {
-        all.hold("kernel of the host", &of_a.settings, &of_b.settings);
-    }
+    let kernel = |path: &ObservedPath| {
+        path.host_window.as_ref().map(|window| window.settings.clone()).unwrap_or_default()
+    };
+    all.hold("kernel of the host", &kernel(a), &kernel(b));
     all
 }
 
 impl Settings {
+    /// Settings that the other did not tell, so that they are not held against anything.
+    fn told_by_one(&mut self, of: &str, by_first: bool) {
+        let which = if by_first { "first" } else { "second" };
+        self.alone.push(format!("{of}: only the {which} told its settings"));
+    }
+
     /// Holds two sets against each other. A key that one of them lacks is a difference, since both told their settings; where one told none
     /// at all, nothing is said.
     fn hold(&mut self, of: &str, a: &Properties, b: &Properties) {
@@ -39,9 +46,7 @@ impl Settings {
             return;
         }
         if a.is_empty() || b.is_empty() {
-            let which = if a.is_empty() { "second" } else { "first" };
-            self.alone.push(format!("{of}: only the {which} told its settings"));
-            return;
+            return self.told_by_one(of, b.is_empty());
         }
         let keys: BTreeSet<&String> = a.keys().chain(b.keys()).filter(|key| !is_identity(key)).collect();
         for key in keys {
@@ -69,8 +74,12 @@ fn jvms(path: &ObservedPath) -> Vec<&JvmWindow> {
 
 /// Sets without names of their own: the first of one against the first of the other.
 fn in_order(all: &mut Settings, of: &str, a: Vec<Properties>, b: Vec<Properties>) {
-    if a.len() != b.len() && !a.is_empty() && !b.is_empty() {
-        all.alone.push(format!("{of}: the first has {}, the second {}", a.len(), b.len()));
+    match (a.is_empty(), b.is_empty()) {
+        (true, false) | (false, true) => all.told_by_one(of, b.is_empty()),
+        _ if a.len() != b.len() => {
+            all.alone.push(format!("{of}: the first has {}, the second {}", a.len(), b.len()));
+        }
+        _ => {}
     }
     let many = a.len().max(b.len()) > 1;
     for (index, (of_a, of_b)) in a.iter().zip(&b).enumerate() {
@@ -101,6 +110,8 @@ fn by_name(
     b: &BTreeMap<String, Properties>,
 ) {
     if a.is_empty() || b.is_empty() {
+        a.keys().for_each(|name| all.told_by_one(&format!("{kind} {name}"), true));
+        b.keys().for_each(|name| all.told_by_one(&format!("{kind} {name}"), false));
         return;
     }
     for (name, of_a) in a {
@@ -144,6 +155,9 @@ fn clients(all: &mut Settings, a: &ObservedPath, b: &ObservedPath) {
 fn quotas(all: &mut Settings, a: &ObservedPath, b: &ObservedPath) {
     // Only a cluster that was asked tells that it has none.
     if a.settings.brokers.is_empty() || b.settings.brokers.is_empty() {
+        let sides = [(a, "first"), (b, "second")].into_iter();
+        let told = sides.filter(|(path, _)| !path.settings.quotas.is_empty());
+        all.alone.extend(told.map(|(_, which)| format!("quotas: only the {which} was asked for them")));
         return;
     }
     let set = |path: &ObservedPath| path.settings.quotas.iter().cloned().collect::<BTreeSet<String>>();

@@ -3,7 +3,8 @@
 use super::*;
 use crate::diagnosis::tests::{path_with_cause, path_without_cause};
 use plumb_model::compare::paths::FigureUnit;
-use plumb_model::observed::{JvmFacts, JvmWindow};
+use plumb_model::facts::WindowMean;
+use plumb_model::observed::{ClusterSettings, JvmFacts, JvmWindow};
 use plumb_model::plan::Properties;
 
 fn pair() -> (ObservedPath, ObservedPath) {
@@ -110,6 +111,68 @@ fn flags_and_settings_that_differ_are_told_and_names_of_brokers_are_not() {
             "broker 1 / 7: num.io.threads 8 / 16",
             "quota: user=x: producer_byte_rate=1 set / -",
         ]
+    );
+}
+
+#[test]
+fn what_only_one_of_them_told_is_named_whichever_it_is() {
+    let (mut a, mut b) = pair();
+    a.settings = ClusterSettings::default();
+    a.clients.iter_mut().for_each(|client| client.settings.clear());
+    a.host_window.as_mut().unwrap().settings.clear();
+    flags(&mut a, &[]);
+    flags(&mut b, &[("UseAES", "true")]);
+    let set = |key: &str| Properties::from([(key.to_owned(), "8".to_owned())]);
+    b.settings.brokers = [("7".to_owned(), set("num.io.threads"))].into();
+    b.settings.quotas = vec!["user=x: producer_byte_rate=1".to_owned()];
+    b.host_window.as_mut().unwrap().settings = set("net.core.somaxconn");
+    let named = ["JVM", "broker 7", "topic orders", "kernel of the host"];
+    let (first, second) = (compared(&b, &a), compared(&a, &b));
+    for what in named {
+        let told = |which: &str| format!("{what}: only the {which} told its settings");
+        assert!(first.alone.contains(&told("first")), "{what}: {:?}", first.alone);
+        assert!(second.alone.contains(&told("second")), "{what}: {:?}", second.alone);
+    }
+    assert!(
+        second.alone.contains(&"quotas: only the second was asked for them".to_owned()),
+        "{:?}",
+        second.alone
+    );
+    assert!(second.alone.iter().any(|what| what.starts_with("client ")), "{:?}", second.alone);
+    assert!(second.settings.is_empty(), "{:?}", second.settings);
+}
+
+#[test]
+fn a_stage_within_the_error_that_only_one_knows_is_a_row() {
+    let (mut a, mut b) = pair();
+    let set = |path: &mut ObservedPath, mean: Option<f64>| {
+        for broker in &mut path.brokers {
+            let stage = &mut broker.requests.get_mut("Produce").unwrap().stages.response_queue;
+            *stage = stage.zip(mean).map(|(window, mean_ns)| WindowMean { mean_ns, ..window });
+        }
+    };
+    set(&mut a, Some(0.0));
+    set(&mut b, None);
+    let is_queue = |figure: &&PathFigure| figure.part == PathPart::Stages && figure.name == "response queue";
+    let result = compared(&a, &b);
+    let row = result.figures.iter().find(is_queue).unwrap();
+    assert_eq!((row.a_figure, row.b_figure, row.differs), (Some(0.0), None, false));
+    assert!(compared(&a, &a_minute_later(&a)).figures.iter().all(|figure| !is_queue(&figure)));
+}
+
+fn a_minute_later(path: &ObservedPath) -> ObservedPath {
+    ObservedPath { started_at: "2026-11-20T15:01:00Z".to_owned(), ..path.clone() }
+}
+
+#[test]
+fn a_producers_rate_is_named_as_what_it_sent() {
+    let (a, b) = pair();
+    let result = compared(&a, &b);
+    let of_load = result.figures.iter().filter(|figure| figure.part == PathPart::Load);
+    let names: Vec<&str> = of_load.map(|figure| figure.name.as_str()).collect();
+    assert!(
+        names.contains(&"messages sent, acknowledged or not, by the producers that were seen"),
+        "{names:?}"
     );
 }
 

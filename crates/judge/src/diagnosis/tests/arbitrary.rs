@@ -4,7 +4,7 @@ use super::super::causes::INJECTIONS;
 use super::build::{ThreadClass, healthy_path};
 use super::diagnose;
 use plumb_model::facts::WindowMean;
-use plumb_model::observed::{KernelWindow, LogHistogram, ObservedPath, OffCpuStack, Profile};
+use plumb_model::observed::{KernelWindow, LogHistogram, ObservedPath, OffCpuStack, ProcessWaits, Profile};
 use proptest::prelude::*;
 
 /// Figures that no observer would write.
@@ -192,12 +192,17 @@ fn spoil(path: &mut ObservedPath, figures: &mut Figures) {
         path.kernel = Some(KernelWindow {
             elapsed_ns: 1,
             journal_commit: Some(LogHistogram { count: 1, sum_ns: u64::MAX, ..LogHistogram::default() }),
+            ..KernelWindow::default()
+        });
+        path.processes[0].kernel = Some(ProcessWaits {
+            elapsed_ns: u64::from(figures.draw() % 2),
             off_cpu: vec![OffCpuStack {
                 frames: vec!["jbd2_log_wait_commit".to_owned()],
                 time_ns: u64::MAX,
                 ..OffCpuStack::default()
             }],
-            ..KernelWindow::default()
+            fsync: Some(LogHistogram { count: u64::MAX, ..LogHistogram::default() }),
+            ..ProcessWaits::default()
         });
     }
 }

@@ -3,7 +3,7 @@
 use super::build::*;
 use crate::diagnosis::diagnose;
 use plumb_model::diagnosis::PathBound;
-use plumb_model::observed::{CgroupWindow, LogDirectory, ObservedPath};
+use plumb_model::observed::{CgroupWindow, LogDirectory, LogHistogram, ObservedPath, ProcessWaits};
 
 fn bound_of(path: &ObservedPath, name: &str) -> Option<PathBound> {
     diagnose(path).bounds.into_iter().find(|bound| bound.name == name)
@@ -28,6 +28,31 @@ fn a_limit_of_another_device_is_no_limit_of_this_one() {
         });
         assert_eq!((bound_of(&other, "device_write"), bound_of(&other, "fsync")), (None, None), "{device:?}");
     }
+}
+
+#[test]
+fn commits_are_those_of_the_brokers_of_that_device_and_of_nobody_else() {
+    let commits = |count| ProcessWaits {
+        elapsed_ns: WINDOW_NS,
+        fsync: Some(LogHistogram { count, ..LogHistogram::default() }),
+        ..ProcessWaits::default()
+    };
+    let path = changed(|path| {
+        let mut same_device = process(path).clone();
+        let mut other_device = same_device.clone();
+        (same_device.pid, other_device.pid) = (1002, 1003);
+        for log in &mut other_device.log_directories {
+            log.device = Some("sda".to_owned());
+        }
+        path.processes.extend([same_device, other_device]);
+        let seconds = WINDOW_NS / 1_000_000_000;
+        for (process, per_s) in path.processes.iter_mut().zip([100, 900, 20, 500]) {
+            process.kernel = Some(commits(per_s * seconds));
+        }
+    });
+    let names: Vec<bool> = path.processes.iter().map(|process| process.is_broker).collect();
+    assert_eq!(names, [true, false, true, true]);
+    assert_eq!(bound_of(&path, "fsync").unwrap().measured, 120.0);
 }
 
 #[test]

@@ -255,6 +255,31 @@ fn an_emission_that_is_read_twice_counts_once_and_a_single_one_gives_gauges_alon
 }
 
 #[test]
+fn a_client_whose_id_makes_its_statistics_no_json_is_named_beside_those_that_are_read() {
+    // As librdkafka writes it, in its order and with its spaces.
+    let written = concat!(
+        r##"{ "name": "my "orders"#producer-1", "client_id": "my "orders"", "type": "producer", "ts":5, "brokers":{ } }"##,
+        "\n"
+    );
+    let mut readings = ClientReadings::new("statistics.log");
+    readings.take(written.as_bytes());
+    readings.take(written.as_bytes());
+    let alone = readings.close();
+    assert!(alone.clients.is_empty());
+    assert_eq!(alone.unseen.len(), 1, "{:?}", alone.unseen);
+    assert!(alone.unseen[0].is_client_statistics());
+    let reason = &alone.unseen[0].reason;
+    assert!(reason.contains(r#"client.id "my \"orders\"" has a quotation mark"#), "{reason}");
+
+    let mut readings = ClientReadings::new("statistics.log");
+    for emission in [producer(1, 0), producer(5, 400)] {
+        readings.take(format!("{emission}\n{written}").as_bytes());
+    }
+    let both = readings.close();
+    assert_eq!((both.clients.len(), both.unseen.len()), (1, 1), "{:?}", both.unseen);
+}
+
+#[test]
 fn a_source_without_statistics_says_what_came_instead() {
     let reason = |text: &str| {
         let mut readings = ClientReadings::new("x");

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * Time of fsync and fdatasync calls of one process. The trace points of the two calls cost other calls nothing, but they are
+ * Time of fsync and fdatasync calls of the watched processes. The trace points of the two calls cost other calls nothing, but they are
  * found through tracefs; without it, those of all calls are used.
  */
 #include "kernel.h"
 #include "histogram.h"
+#include "watched.h"
 
-const volatile __u32 target = 0;
 const volatile __u64 number_fsync = 0; /* numbers of the calls on this architecture */
 const volatile __u64 number_fdatasync = 0;
 
 BEGUN(called, __u32, 32768); /* by thread */
-HISTOGRAM(fsync);
+HISTOGRAM_OF_PROCESS(fsync);
 
 static __always_inline int enter(void)
 {
@@ -19,7 +19,7 @@ static __always_inline int enter(void)
     __u32 thread = process_thread;
     __u64 now;
 
-    if (process_thread >> 32 != target)
+    if (!watched(&fsync, process_thread >> 32))
         return 0;
     now = bpf_ktime_get_ns();
     bpf_map_update_elem(&called, &thread, &now, BPF_ANY);
@@ -30,9 +30,10 @@ static __always_inline int leave(void)
 {
     __u64 process_thread = bpf_get_current_pid_tgid();
     __u32 thread = process_thread;
+    struct histogram *histogram = watched(&fsync, process_thread >> 32);
 
-    if (process_thread >> 32 == target)
-        ended(&called, &thread, &fsync);
+    if (histogram)
+        ended(&called, &thread, histogram);
     return 0;
 }
 

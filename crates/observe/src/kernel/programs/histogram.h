@@ -54,19 +54,27 @@ static __always_inline void record(struct histogram *histogram, __u64 time_ns)
         __type(value, __u64);                     \
     } name SEC(".maps")
 
+/*
+ * A map of one histogram for each CPU and watched process. The loader enters the processes, and makes room for as many; whoever
+ * is not in it is not watched.
+ */
+#define HISTOGRAM_OF_PROCESS(name)                \
+    struct {                                      \
+        __uint(type, BPF_MAP_TYPE_PERCPU_HASH);   \
+        __uint(max_entries, 1);                   \
+        __type(key, __u32);                       \
+        __type(value, struct histogram);          \
+    } name SEC(".maps")
+
 /* Records the time since `key` began and forgets it; nothing if it is not known when it began. */
-static __always_inline void ended(void *begun, const void *key, void *histograms)
+static __always_inline void ended(void *begun, const void *key, struct histogram *histogram)
 {
     __u64 *since = bpf_map_lookup_elem(begun, key);
-    struct histogram *histogram;
-    __u32 zero = 0;
     __u64 time_ns;
 
     if (!since)
         return;
     time_ns = bpf_ktime_get_ns() - *since;
     bpf_map_delete_elem(begun, key);
-    histogram = bpf_map_lookup_elem(histograms, &zero);
-    if (histogram)
-        record(histogram, time_ns);
+    record(histogram, time_ns);
 }

@@ -24,8 +24,11 @@ SEC("raw_tracepoint/jbd2_end_commit")
 int journal_end(__u64 *args)
 {
     __u64 journal = args[0];
+    __u32 zero = 0;
+    struct histogram *histogram = bpf_map_lookup_elem(&journal_commit, &zero);
 
-    ended(&begun, &journal, &journal_commit);
+    if (histogram)
+        ended(&begun, &journal, histogram);
     return 0;
 }
 

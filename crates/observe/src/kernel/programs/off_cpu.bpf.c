@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Time off the processor by kernel stack, of the threads of one process: waiting, and ready without a processor. */
+/* Time off the processor by kernel stack, of the threads of the watched processes: waiting, and ready without a processor. */
 #include "kernel.h"
-
-const volatile __u32 target = 0;
+#include "watched.h"
 
 #define TASK_DEAD 0x80 /* include/linux/sched.h; that thread does not come back */
 #define STACK_DEPTH 64
 
 struct place {
+    __u64 process;
     __s64 stack; /* below 0: there was none, or no room for it */
     char thread[16];
 };
@@ -44,24 +44,18 @@ struct {
     __type(value, struct total);
 } off_cpu SEC(".maps");
 
-/* Times for which there was no room. */
+/*
+ * Times for which there was no room, by watched process. The loader enters the processes, and makes room for as many; whoever
+ * is not in it is not watched.
+ */
 struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(type, BPF_MAP_TYPE_PERCPU_HASH);
     __uint(max_entries, 1);
     __type(key, __u32);
     __type(value, __u64);
 } lost SEC(".maps");
 
-static __always_inline void lose(void)
-{
-    __u32 zero = 0;
-    __u64 *count = bpf_map_lookup_elem(&lost, &zero);
-
-    if (count)
-        *count += 1;
-}
-
-static __always_inline void came_back(__u32 thread)
+static __always_inline void came_back(__u32 thread, __u64 *losses)
 {
     struct left *left = bpf_map_lookup_elem(&off, &thread);
     struct total first = { .count = 1 };
@@ -75,7 +69,7 @@ static __always_inline void came_back(__u32 thread)
         total->time_ns += first.time_ns;
         total->count += 1;
     } else if (bpf_map_update_elem(&off_cpu, &left->place, &first, BPF_NOEXIST)) {
-        lose();
+        *losses += 1;
     }
     bpf_map_delete_elem(&off, &thread);
 }
@@ -85,19 +79,22 @@ int off_cpu_switch(__u64 *args)
 {
     struct task_struct *leaves = (struct task_struct *)args[1];
     struct task_struct *comes = (struct task_struct *)args[2];
+    __u32 thread = leaves->pid;
+    __u64 *losses = watched(&lost, leaves->tgid);
 
-    if (leaves->tgid == target && !(state_of(leaves) & TASK_DEAD)) {
+    if (losses && !(state_of(leaves) & TASK_DEAD)) {
         struct left left = {};
-        __u32 thread = leaves->pid;
 
         left.since_ns = bpf_ktime_get_ns();
+        left.place.process = leaves->tgid;
         left.place.stack = bpf_get_stackid(args, &stacks, 0);
         bpf_probe_read_kernel(left.place.thread, sizeof(left.place.thread), &leaves->comm);
         if (bpf_map_update_elem(&off, &thread, &left, BPF_ANY))
-            lose();
+            *losses += 1;
     }
-    if (comes->tgid == target)
-        came_back(comes->pid);
+    losses = watched(&lost, comes->tgid);
+    if (losses)
+        came_back(comes->pid, losses);
     return 0;
 }
 

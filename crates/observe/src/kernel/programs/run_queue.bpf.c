@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Time from being ready to run to running, of the threads of one process. */
+/* Time from being ready to run to running, of the threads of the watched processes. */
 #include "kernel.h"
 #include "histogram.h"
-
-const volatile __u32 target = 0; /* the process, as the first process-id namespace numbers it */
+#include "watched.h"
 
 BEGUN(ready, __u32, 32768); /* by thread */
-HISTOGRAM(run_delay);
+HISTOGRAM_OF_PROCESS(run_delay);
 
 static __always_inline int is_ready(struct task_struct *task)
 {
     __u32 thread = task->pid;
     __u64 now;
 
-    if (task->tgid != target)
+    if (!watched(&run_delay, task->tgid))
         return 0;
     now = bpf_ktime_get_ns();
     bpf_map_update_elem(&ready, &thread, &now, BPF_ANY);
@@ -38,16 +37,16 @@ int run_queue_switch(__u64 *args)
 {
     struct task_struct *leaves = (struct task_struct *)args[1];
     struct task_struct *comes = (struct task_struct *)args[2];
+    __u32 thread = comes->pid;
+    struct histogram *histogram;
     bool preempted = args[0];
-    __u32 thread;
 
     /* Whoever is preempted stays ready, even on its way to sleep. */
-    if (leaves->tgid == target && (preempted || state_of(leaves) == 0))
+    if (preempted || state_of(leaves) == 0)
         is_ready(leaves);
-    if (comes->tgid == target) {
-        thread = comes->pid;
-        ended(&ready, &thread, &run_delay);
-    }
+    histogram = watched(&run_delay, comes->tgid);
+    if (histogram)
+        ended(&ready, &thread, histogram);
     return 0;
 }
 

@@ -120,7 +120,7 @@ fn works() {
     let Ok(job) = std::env::var(JOB) else { return };
     let mut words = job.split(' ');
     let (kind, rest) = (words.next().unwrap(), words.collect::<Vec<_>>());
-    let held = (kind == "trace").then(|| KernelTrace::attach(Some(std::process::id())).unwrap());
+    let held = (kind == "trace").then(|| KernelTrace::attach(&[std::process::id()]).unwrap());
     say(&[]);
     let mut order = String::new();
     io::stdin().read_line(&mut order).unwrap();
@@ -155,17 +155,17 @@ fn fsyncs(folder: &Path, times: u64) -> Vec<u64> {
 
 /// Traces its own flushes: how many there were, and 1 if the trace points of these two calls are used.
 fn own(folder: &Path) -> Vec<u64> {
-    let trace = KernelTrace::attach(Some(std::process::id())).unwrap();
+    let trace = KernelTrace::attach(&[std::process::id()]).unwrap();
     let programs = trace.loaded.iter().flat_map(|(_, programs)| programs.programs());
     let by_events =
         programs.filter(|(name, program)| *name == "fsync_enter" && program.info().is_ok()).count();
     fsyncs(folder, 30);
-    vec![trace.finish().fsync.unwrap().count, by_events as u64]
+    vec![trace.finish().processes[&std::process::id()].fsync.as_ref().unwrap().count, by_events as u64]
 }
 
 /// 1 if the kernel refuses and the hint says that it would let root.
 fn refused() -> u64 {
-    let error = KernelTrace::attach(Some(std::process::id())).err();
+    let error = KernelTrace::attach(&[std::process::id()]).err();
     u64::from(error.is_some_and(|error| error.hint().is_some_and(|hint| hint.contains("run as root"))))
 }
 

@@ -3,7 +3,7 @@
 use crate::paint::printable;
 use plumb_model::facts::WindowMean;
 use plumb_model::figure::{
-    ABSENT, bytes, bytes_per_s, count, messages_per_s, milliseconds, per_s, percent, rate, short, time,
+    ABSENT, bytes, bytes_per_s, count, messages_per_s, milliseconds, per_s, rate, rough_share, short, time,
 };
 use plumb_model::observed::{BrokerWindow, ClientWindow, ObservedPath};
 
@@ -91,8 +91,8 @@ fn facts(broker: &BrokerWindow) -> Vec<Fact> {
         fact("messages in", broker.messages_in_per_s, messages_per_s),
         fact("replication in", broker.replication_bytes_in_per_s, bytes_per_s),
         fact("replication out", broker.replication_bytes_out_per_s, bytes_per_s),
-        fact("least idle network thread, idle", idle, percent),
-        fact("request handlers, idle", broker.handlers.idle_share, percent),
+        fact("least idle network thread, idle", idle, rough_share),
+        fact("request handlers, idle", broker.handlers.idle_share, rough_share),
         fact("request queue at the end", broker.request_queue_size, short),
         fact("response queue at the end", broker.response_queue_size, short),
         fact("connections", broker.connections, short),
@@ -108,7 +108,7 @@ fn facts(broker: &BrokerWindow) -> Vec<Fact> {
         fact("mean log flush", broker.log_flush_mean_ns, time),
         fact("mean throttle time", broker.throttle_mean_ns, time),
         fact("log cleaner", broker.cleaner_bytes_per_s, bytes_per_s),
-        fact("time in collections", broker.gc_time_share, percent),
+        fact("time in collections", broker.gc_time_share, rough_share),
     ];
     known.into_iter().flatten().collect()
 }

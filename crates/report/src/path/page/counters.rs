@@ -2,7 +2,9 @@
 
 use crate::paint::printable;
 use plumb_model::facts::{DiskDelta, InterfaceDelta};
-use plumb_model::figure::{binary_bytes, bytes_per_s, count, per_s, percent, rate as rate_of, time};
+use plumb_model::figure::{
+    binary_bytes, bytes_per_s, count, per_s, percent, rate as rate_of, rough_share, time,
+};
 use plumb_model::observed::HostWindow;
 
 /// The counters, in groups.
@@ -97,13 +99,13 @@ fn ratio(part: Option<u64>, whole: Option<u64>) -> Option<f64> {
 
 fn processors(rows: &mut Rows, window: &HostWindow, seconds: f64) {
     let counters = &window.counters;
-    rows.add("busy, all of them", counters.cpu.busy_share(), percent);
+    rows.add("busy, all of them", counters.cpu.busy_share(), rough_share);
     let each = counters.each_cpu.iter().filter_map(|cpu| cpu.time.busy_share());
     let busiest =
         each.fold(None, |most: Option<f64>, share| Some(most.map_or(share, |most| most.max(share))));
-    rows.add("busiest processor", busiest, percent);
-    rows.add("stolen by the hypervisor", counters.cpu.steal_share(), percent);
-    rows.add("idle with a disk request", ratio(counters.cpu.iowait_ns, counters.cpu.total_ns), percent);
+    rows.add("busiest processor", busiest, rough_share);
+    rows.add("stolen by the hypervisor", counters.cpu.steal_share(), rough_share);
+    rows.add("idle with a disk request", ratio(counters.cpu.iowait_ns, counters.cpu.total_ns), rough_share);
     rows.add("context switches", counted(counters.context_switches).map(|n| n / seconds), per_s);
     // A sum of which a part is unknown is no sum.
     let received: Option<u64> = window.interrupts.iter().map(|cpu| cpu.net_rx).sum();
@@ -112,7 +114,7 @@ fn processors(rows: &mut Rows, window: &HostWindow, seconds: f64) {
         rows.add(
             &format!("packets received on cpu{} alone", most.cpu),
             ratio(most.net_rx, received),
-            percent,
+            rough_share,
         );
     }
 }
@@ -120,11 +122,11 @@ fn processors(rows: &mut Rows, window: &HostWindow, seconds: f64) {
 fn pressure(rows: &mut Rows, window: &HostWindow) {
     let pressure = &window.counters.pressure;
     let of_time = |ns: Option<u64>| counted(ns).map(|ns| ns / window.counters.elapsed_ns as f64);
-    rows.add("some thread for a processor", of_time(pressure.cpu_some_ns), percent);
-    rows.add("some thread for a disk", of_time(pressure.io_some_ns), percent);
-    rows.add("all threads for a disk", of_time(pressure.io_full_ns), percent);
-    rows.add("some thread for memory", of_time(pressure.memory_some_ns), percent);
-    rows.add("all threads for memory", of_time(pressure.memory_full_ns), percent);
+    rows.add("some thread for a processor", of_time(pressure.cpu_some_ns), rough_share);
+    rows.add("some thread for a disk", of_time(pressure.io_some_ns), rough_share);
+    rows.add("all threads for a disk", of_time(pressure.io_full_ns), rough_share);
+    rows.add("some thread for memory", of_time(pressure.memory_some_ns), rough_share);
+    rows.add("all threads for memory", of_time(pressure.memory_full_ns), rough_share);
 }
 
 fn memory(rows: &mut Rows, window: &HostWindow) {
@@ -149,7 +151,7 @@ fn disks(rows: &mut Rows, disks: &[DiskDelta], seconds: f64) {
         let mean = ratio(disk.flush_ns, disk.flushes).map(|mean| format!(" of {}", time(mean)));
         let mean = mean.unwrap_or_default();
         rows.add(&format!("{name}: cache flushes"), rate(disk.flushes), |n| format!("{}{mean}", per_s(n)));
-        rows.add(&format!("{name}: busy"), rate(disk.busy_ns).map(|ns| ns / 1e9), percent);
+        rows.add(&format!("{name}: busy"), rate(disk.busy_ns).map(|ns| ns / 1e9), rough_share);
     }
 }
 

@@ -3,10 +3,11 @@
 use crate::html::scale::{self, time_tick};
 use crate::paint::printable;
 use plumb_model::figure::{count, counted, percent, time};
-use plumb_model::observed::{KernelWindow, LogHistogram};
+use plumb_model::observed::{KernelWindow, LogHistogram, ObservedPath, ProcessWindow};
 
-/// Histograms and counts.
+/// Histograms and counts of a process or of the host.
 pub(super) struct KernelView {
+    pub(super) heading: String,
     pub(super) charts: Vec<Chart>,
     pub(super) rows: Vec<CountRow>,
     pub(super) off_cpu: Vec<OffCpuRow>,
@@ -53,36 +54,54 @@ pub(super) struct OffCpuRow {
     pub(super) frames: String,
 }
 
-/// Stacks off the processor that are shown.
+/// Stacks off the processor of each process that are shown.
 const OFF_CPU_MOST: usize = 12;
 /// Powers of two in 64 bits.
 const CLASSES: usize = 64;
 /// Room above the highest bar.
 const HEAD_ROOM: f64 = 1.08;
 
-/// None where nothing was counted.
-pub(super) fn view(kernel: &KernelWindow) -> Option<KernelView> {
-    let of_process = kernel.pid.map(|pid| format!(", process {pid}")).unwrap_or_default();
-    let mut charts: Vec<Chart> = Vec::new();
-    let named = [
-        (format!("ready, until on a processor{of_process}"), &kernel.run_delay),
-        (format!("fsync and fdatasync{of_process}"), &kernel.fsync),
-        ("journal commits, all file systems".to_owned(), &kernel.journal_commit),
-    ];
-    for (title, histogram) in named {
-        charts.extend(histogram.as_ref().and_then(|histogram| chart(title, histogram)));
+/// Of each process that was traced, then of the host; without those of which nothing was counted.
+pub(super) fn views(path: &ObservedPath) -> Vec<KernelView> {
+    let processes = path.processes.iter().filter_map(of_process);
+    let all = processes.chain(path.kernel.as_ref().map(of_host));
+    all.filter(|view| !view.is_empty()).collect()
+}
+
+impl KernelView {
+    fn is_empty(&self) -> bool {
+        self.charts.is_empty() && self.rows.is_empty() && self.off_cpu.is_empty() && self.missing.is_empty()
     }
+}
+
+fn of_process(process: &ProcessWindow) -> Option<KernelView> {
+    let waits = process.kernel.as_ref()?;
+    let named = [("ready, until on a processor", &waits.run_delay), ("fsync and fdatasync", &waits.fsync)];
+    let charts =
+        named.into_iter().filter_map(|(title, times)| chart(title.to_owned(), times.as_ref()?)).collect();
+    Some(KernelView {
+        heading: printable(&format!("process {} ({})", process.pid, process.command)),
+        charts,
+        rows: Vec::new(),
+        off_cpu: waits.off_cpu.iter().take(OFF_CPU_MOST).map(off_cpu).collect(),
+        missing: Vec::new(),
+    })
+}
+
+fn of_host(kernel: &KernelWindow) -> KernelView {
+    let commits = kernel.journal_commit.as_ref();
+    let mut charts: Vec<Chart> = Vec::new();
+    charts.extend(commits.and_then(|times| chart("journal commits, all file systems".to_owned(), times)));
     for device in &kernel.devices {
         charts.extend(chart(format!("block I/O of {}", printable(&device.device)), &device.times));
     }
-    let view = KernelView {
+    KernelView {
+        heading: "the host".to_owned(),
         charts,
         rows: rows(kernel),
-        off_cpu: kernel.off_cpu.iter().take(OFF_CPU_MOST).map(off_cpu).collect(),
+        off_cpu: Vec::new(),
         missing: kernel.missing.iter().map(|what| printable(what)).collect(),
-    };
-    let empty = view.charts.is_empty() && view.rows.is_empty() && view.off_cpu.is_empty();
-    (!empty || !view.missing.is_empty()).then_some(view)
+    }
 }
 
 fn chart(title: String, histogram: &LogHistogram) -> Option<Chart> {

@@ -4,7 +4,7 @@ use crate::html::scale;
 use crate::paint::printable;
 use crate::path::words;
 use plumb_model::diagnosis::PathBound;
-use plumb_model::figure::percent;
+use plumb_model::figure::rough_share;
 
 /// One limit.
 pub(super) struct LimitBar {
@@ -27,7 +27,7 @@ pub(super) fn view(bounds: &[PathBound]) -> Vec<LimitBar> {
         LimitBar {
             name: printable(&words::bound(&bound.name)),
             width: scale::percent(used.clamp(0.0, 1.0)),
-            used: percent(used),
+            used: rough_share(used),
             figures: printable(&words::measured_of_limit(bound.measured, bound.limit, &bound.unit)),
             source: printable(&bound.source),
             is_beyond: used > 1.0,

@@ -1,6 +1,7 @@
 //! The observations that could not be made, the cost of watching, and the settings as they were read.
 
 use crate::paint::printable;
+use crate::path::profilers_cost;
 use plumb_model::figure::{percent, time};
 use plumb_model::observed::ObservedPath;
 use plumb_model::plan::Properties;
@@ -47,10 +48,14 @@ pub(super) fn cost(path: &ObservedPath) -> Vec<CostRow> {
         Some(ns) => format!("{} ({} of one processor)", time(ns as f64), share(ns)),
         None => "not measured".to_owned(),
     };
+    let profiler = match cost.profiler_cpu_ns {
+        Some(ns) => format!("about {}: {}", value(Some(ns)), printable(&profilers_cost(path))),
+        None => value(None),
+    };
     vec![
         CostRow { name: "Plumb itself", value: value(cost.own_cpu_ns) },
         CostRow { name: "the brokers' pages of metrics", value: value(cost.target_cpu_ns) },
-        CostRow { name: "the profiler", value: value(cost.profiler_cpu_ns) },
+        CostRow { name: "the CPU profile", value: profiler },
         CostRow { name: "programs in the kernel", value: value(cost.kernel_programs_cpu_ns) },
     ]
 }

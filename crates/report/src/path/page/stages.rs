@@ -4,7 +4,7 @@ use super::stacked::{Part, Stacked};
 use crate::paint::printable;
 use crate::path::words;
 use plumb_model::diagnosis::{Diagnosis, PathStageTime};
-use plumb_model::figure::{percent, time};
+use plumb_model::figure::{rough_share, time};
 
 /// The bar and its rows.
 pub(super) struct StagesView {
@@ -50,8 +50,8 @@ pub(super) fn view(diagnosis: &Diagnosis) -> Option<StagesView> {
             Some(mean_ns) => Part {
                 style: style(&stage.name),
                 share: known_ns(stage).unwrap_or(0.0) / sum_ns * room,
-                label: time(mean_ns),
-                title: format!("{name}: {}", time(mean_ns)),
+                label: words::stage_mean(mean_ns),
+                title: format!("{name}: {}", words::stage_mean(mean_ns)),
             },
         }
     };
@@ -78,8 +78,8 @@ fn row(stage: &PathStageTime) -> StageRow {
         style: if stage.mean_ns.is_some() { style(&stage.name) } else { "s-unknown" },
         name: printable(&words::plain(&stage.name)),
         meaning: words::stage_meaning(&stage.name),
-        mean: stage.mean_ns.map_or_else(|| "not known".to_owned(), time),
-        share: stage.share.map_or_else(String::new, percent),
+        mean: stage.mean_ns.map_or_else(|| "not known".to_owned(), words::stage_mean),
+        share: stage.share.filter(|share| *share > 0.0).map_or_else(String::new, rough_share),
         source: printable(&stage.source),
         is_known: stage.mean_ns.is_some(),
     }

@@ -4,7 +4,7 @@
 use super::stacked::{Part, Stacked};
 use crate::paint::printable;
 use crate::path::words;
-use plumb_model::figure::{ABSENT, count, percent};
+use plumb_model::figure::{ABSENT, count, rough_share};
 use plumb_model::observed::{ProcessWindow, ThreadGroup};
 
 /// The threads of one process.
@@ -78,28 +78,29 @@ fn bar(group: &ThreadGroup, elapsed_ns: f64) -> Stacked {
         parts.push(Part {
             style: state.style,
             share,
-            label: percent(share),
-            title: format!("{}: {}", state.name, percent(share)),
+            label: rough_share(share),
+            title: format!("{}: {}", state.name, rough_share(share)),
         });
     }
     let rest = 1.0 - parts.iter().map(|part| part.share).sum::<f64>();
     if rest > REST_LEAST {
-        let title = format!("not known, or not there yet: {}", percent(rest));
+        let title = format!("not known, or not there yet: {}", rough_share(rest));
         parts.push(Part { style: "s-unknown", share: rest, label: "?".to_owned(), title });
     }
-    let busiest = group.busiest_share.map(|share| format!("busiest {}", percent(share)));
+    let busiest = group.busiest_share.map(|share| format!("busiest {}", rough_share(share)));
     Stacked::new(name(group), busiest.unwrap_or_default(), &parts)
 }
 
 fn row(group: &ThreadGroup, elapsed_ns: f64) -> Vec<String> {
     let whole_ns = whole_ns(group, elapsed_ns);
-    let share = |ns: Option<u64>| ns.map_or_else(|| ABSENT.to_owned(), |ns| percent(ns as f64 / whole_ns));
+    let share =
+        |ns: Option<u64>| ns.map_or_else(|| ABSENT.to_owned(), |ns| rough_share(ns as f64 / whole_ns));
     let mut waits: Vec<(&String, &f64)> = group.waits.iter().collect();
     waits.sort_by(|a, b| b.1.total_cmp(a.1));
-    let waits = waits.into_iter().take(3).map(|(what, share)| format!("{what} {}", percent(*share)));
+    let waits = waits.into_iter().take(3).map(|(what, share)| format!("{what} {}", rough_share(*share)));
     let mut row = vec![name(group)];
     row.extend(STATES.iter().map(|state| share((state.ns)(group))));
-    row.push(group.busiest_share.map_or_else(|| ABSENT.to_owned(), percent));
+    row.push(group.busiest_share.map_or_else(|| ABSENT.to_owned(), rough_share));
     row.push(printable(&waits.collect::<Vec<_>>().join(", ")));
     row
 }
