@@ -36,6 +36,7 @@ mod search;
 mod size;
 mod throughput;
 mod timing;
+mod tls_server;
 mod trial;
 mod tune;
 mod workers;
