@@ -2,10 +2,8 @@
 //! far larger than a broker's usually are.
 
 use crate::program::{Ended, Program};
+use crate::tls_server::serve;
 use plumb_lab::sink::{SinkBroker, SinkOptions};
-use rustls::pki_types::PrivateKeyDer;
-use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,35 +15,13 @@ const PASSWORD: &str = "hunter2-hunter2";
 /// Serves an exporter's page over TLS to whoever has the login, for as long as this process lives; where it is, and its
 /// certificate, PEM.
 fn exporter() -> (String, String) {
-    let own = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
-    let key = PrivateKeyDer::try_from(own.signing_key.serialize_der()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![own.cert.der().clone()], key)
-        .unwrap();
-    let config = Arc::new(config);
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("https://{}/metrics", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut connection = rustls::ServerConnection::new(config.clone()).unwrap();
-            let mut stream = stream.unwrap();
-            let mut tls = rustls::Stream::new(&mut connection, &mut stream);
-            let (mut head, mut byte) = (Vec::new(), [0]);
-            while !head.ends_with(b"\r\n\r\n") && tls.read(&mut byte).unwrap_or(0) == 1 {
-                head.push(byte[0]);
-            }
-            let is_known = String::from_utf8_lossy(&head).contains(&format!("Basic {ENCODED}"));
-            let status = if is_known { "200 OK" } else { "401 Unauthorized" };
-            let page = "kafka_network_RequestMetrics_Count{name=\"TotalTimeMs\",request=\"Produce\"} 1\n";
-            let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n", page.len());
-            let _ = tls.write_all(format!("{head}{page}").as_bytes());
-        }
+    let server = serve(|head| {
+        let is_known = head.contains(&format!("Basic {ENCODED}"));
+        let status = if is_known { "200 OK" } else { "401 Unauthorized" };
+        let page = "kafka_network_RequestMetrics_Count{name=\"TotalTimeMs\",request=\"Produce\"} 1\n";
+        format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{page}", page.len()).into_bytes()
     });
-    (url, own.cert.pem())
+    (format!("https://{}/metrics", server.address), server.certificate)
 }
 
 /// A measurement on a sink whose metrics are there, of somebody who knows the certificate and has the password given.

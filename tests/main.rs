@@ -37,6 +37,7 @@ mod search;
 mod size;
 mod throughput;
 mod timing;
+mod tls_server;
 mod trial;
 mod tune;
 mod workers;

@@ -95,6 +95,28 @@ fn groups_that_were_drawn_become_the_inventory() {
 }
 
 #[test]
+fn a_plan_that_hosts_refuse_without_force_says_so_and_forces_only_where_that_was_asked_for() {
+    let script = r#"
+        printf 'net.ipv4.conf.lo.rp_filter: 2\nnet.core.somaxconn: 8191\n' > risky.yaml
+        "$0" tune plan --profile risky.yaml --only profile --window 0s --out risky.json > /dev/null || exit 91
+        "$0" tune export risky.json --out plain > /dev/null && "$0" tune export risky.json --out forced --force > /dev/null"#;
+    let ended = Program::new([""; 0]).under(&[ALONE[0], ALONE[1], ALONE[2], "sh", "-c", script]).run();
+    assert_eq!(ended.code(), Some(0), "{ended:?}");
+    assert_eq!(
+        ended.stderr.matches("net.ipv4.conf.lo.rp_filter can take down").count(),
+        1,
+        "{}",
+        ended.stderr
+    );
+    let vars = |out: &str| {
+        let path = format!("{out}/ansible/roles/plumb_tune/vars/main.yml");
+        std::fs::read_to_string(ended.path(&path)).unwrap()
+    };
+    assert!(!vars("plain").contains("plumb_tune_force"), "{}", vars("plain"));
+    assert!(vars("forced").contains("plumb_tune_force: true"), "{}", vars("forced"));
+}
+
+#[test]
 fn a_directory_with_something_in_it_is_refused() {
     let program = Program::new(["tune", "export", "plan.json", "--out", "."]);
     let plan = r#"{"schema_version": 1, "plumb_version": "1", "made_at": "", "role": "kafka-broker", "host_digest": null, "changes": [], "left_out": [], "cpus": []}"#;

@@ -4,6 +4,7 @@ mod check;
 mod cluster;
 mod crash;
 mod export;
+mod firmware;
 mod guard;
 mod revert;
 mod trial;

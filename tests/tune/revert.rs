@@ -70,6 +70,52 @@ fn a_journal_of_a_later_version_is_named_and_nothing_new_is_changed() {
 }
 
 #[test]
+fn a_journal_that_was_cut_within_its_first_line_is_named_and_nothing_is_said_to_be_unchanged() {
+    let script = r#"
+        "$1" tune apply plan.json > /dev/null || exit 91
+        journal=$(echo state/journal/*.jsonl); cp $journal whole
+        for length in 0 40; do
+            head -c $length whole > $journal
+            for command in status history revert 'apply plan.json'; do
+                "$1" tune $command; [ $? = 3 ] || exit 92
+            done
+        done
+        cp whole $journal; "$1" tune revert > reverted.txt"#;
+    let Some(ended) = in_a_namespace(script) else { return };
+    assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
+    assert_eq!(ended.stderr.matches("was cut off within its first line").count(), 8, "{}", ended.stderr);
+    for claim in ["has no changes", "Nothing to put back", "No changes are written down"] {
+        assert!(!ended.stdout.contains(claim), "{claim}: {}", ended.stdout);
+    }
+}
+
+#[test]
+fn a_history_says_what_was_not_put_back_and_why_and_what_it_has_not() {
+    let script = r#"
+        printf 'net.ipv4.tcp_fin_timeout: 31\nnet.core.somaxconn: 8191\n' > two.yaml
+        "$1" tune plan --profile two.yaml --only profile --window 0s --out two.json > /dev/null || exit 90
+        "$1" tune apply two.json > /dev/null || exit 91
+        echo 77 > /proc/sys/net/ipv4/tcp_fin_timeout
+        sed -i '/"begun"/s/"key":"net.core.somaxconn","value":"[0-9]*"/"key":"net.core.somaxconn","value":"1234"/' state/journal/*.jsonl
+        "$1" tune revert > reverted.txt; [ $? = 1 ] || exit 92
+        [ "$(cat /proc/sys/net/core/somaxconn)" = 1234 ] || exit 93
+        "$1" tune history"#;
+    let Some(ended) = in_a_namespace(script) else { return };
+    assert_eq!(ended.code(), Some(0), "{} {}", ended.stdout, ended.stderr);
+    let reverted = std::fs::read_to_string(ended.path("reverted.txt")).unwrap();
+    assert!(reverted.contains("leads to 1234 and not to"), "{reverted}");
+    assert!(!reverted.contains("again\n"), "{reverted}");
+    for says in [
+        "put back in part: plumb tune revert tries the rest again; 2 are not as before",
+        "not put back, because somebody else has set it to 77 since",
+        "could not be put back: the way back that is written down leads to 1234",
+        "Trials that put back all that they changed are not listed",
+    ] {
+        assert!(ended.stdout.contains(says), "{says}: {}", ended.stdout);
+    }
+}
+
+#[test]
 fn a_trial_and_a_plan_do_not_change_one_host_at_once() {
     let script = r#"
         "$1" tune apply plan.json --confirm-within 60s > /dev/null || exit 91

@@ -13,7 +13,7 @@ use plumb_load::LoadError;
 pub(crate) use plumb_model::fault::UsageError;
 use plumb_model::fault::{self, Fault, HasFault};
 use plumb_model::resolve::ResolveError;
-use plumb_observe::{AttachError, ObserveError, PerfError};
+use plumb_observe::{AttachError, BmcError, ObserveError, PerfError};
 use plumb_probe::crypto::CryptoError;
 use plumb_probe::memory::{MemoryError, NodesError};
 use plumb_probe::network::NetworkError;
@@ -46,6 +46,7 @@ const KINDS: &[AsKind] = &[
     kind::<LabError>,
     kind::<SinkError>,
     kind::<ObserveError>,
+    kind::<BmcError>,
     kind::<AttachError>,
     kind::<PerfError>,
     kind::<FleetInputError>,

@@ -17,6 +17,27 @@ pub(crate) fn differences(a: &Durability, b: &Durability) -> Vec<String> {
     differing.map(|((name, a), (_, b))| format!("{name}: {} / {}", shown(a), shown(b))).collect()
 }
 
+/// Two durabilities held against each other: where both are known, and where one is not.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Unlike {
+    /// The parts that are known to differ, as `acks: 0 / all`.
+    pub(crate) known: Vec<String>,
+    /// The parts that only one of them tells, as `replication: 3 / not known`: nothing says that they differ.
+    pub(crate) half_told: Vec<String>,
+}
+
+/// What two durabilities do not have in common.
+pub(crate) fn unlike(a: &Durability, b: &Durability) -> Unlike {
+    let is_half_told = |difference: &String| {
+        let name = difference.split(':').next().unwrap_or_default();
+        let of =
+            |durability| parts(durability).into_iter().any(|(part, value)| part == name && value.is_some());
+        !(of(a) && of(b))
+    };
+    let (half_told, known) = differences(a, b).into_iter().partition(is_half_told);
+    Unlike { known, half_told }
+}
+
 fn parts(durability: &Durability) -> [(&'static str, Option<String>); 6] {
     let text = |value: &Option<u32>| value.map(|value| value.to_string());
     let flush = |name, value: &Option<String>| value.as_deref().map(|value| readable(name, value).to_owned());
@@ -33,6 +54,19 @@ fn parts(durability: &Durability) -> [(&'static str, Option<String>); 6] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_only_one_tells_is_not_known_to_differ() {
+        let of = |acks: &str, replication| Durability {
+            acks: Some(acks.to_owned()),
+            replication,
+            ..Default::default()
+        };
+        let found = unlike(&of("1", Some(3)), &of("0", None));
+        assert_eq!(found.known, ["acks: 1 / 0"]);
+        assert_eq!(found.half_told, ["replication: 3 / not known"]);
+        assert_eq!(unlike(&of("1", None), &of("1", None)), Unlike::default());
+    }
 
     #[test]
     fn a_log_that_is_never_flushed_is_said_so() {

@@ -41,6 +41,11 @@ impl CertificateDigest {
     pub fn of_file(path: &Path) -> Result<CertificateDigest, LinkError> {
         read_certificate(path).map(|certificate| CertificateDigest::of(&certificate))
     }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> [u8; 32] {
+        self.0
+    }
 }
 
 impl fmt::Display for CertificateDigest {

@@ -34,4 +34,5 @@ pub use join::{JoinOptions, join};
 pub use peer::Peer;
 pub use plumb_stats::clock_offset::{ClockStep, OffsetBand, RateRange, TimedBand};
 pub use program::program_digest;
+pub use secret_file::read as read_secret;
 pub use token::Token;

@@ -30,8 +30,11 @@ fn create_with(mode: u32, what: &'static str, path: &Path, text: &str) -> Result
     written.map_err(|source| LinkError::file("write", what, path, source))
 }
 
-/// Reads a file that only its owner, and its group, may read.
-pub(crate) fn read(what: &'static str, path: &Path) -> Result<Vec<u8>, LinkError> {
+/// Reads a file that only its owner, and its group, may read. `what` is the file's purpose, for errors.
+///
+/// # Errors
+/// When it cannot be read, or other users may read it.
+pub fn read(what: &'static str, path: &Path) -> Result<Vec<u8>, LinkError> {
     let failed = |source| LinkError::file("read", what, path, source);
     let file = File::open(path).map_err(failed)?;
     let mode = file.metadata().map_err(failed)?.permissions().mode();

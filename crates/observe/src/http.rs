@@ -1,10 +1,14 @@
 //! Fetches one page over HTTP, plain or by TLS, and with a login where the page is not for everybody.
 //!
 //! One connection for each page, one deadline for all of it, a limit on the size of headers and body. A redirect is not
-//! followed, so that a login goes nowhere else, and the environment's proxy is not used. A server's certificate is always checked.
+//! followed, so that a login goes nowhere else, and the environment's proxy is not used. A server's certificate is always checked: by the
+//! authorities of this system, or against the one digest that is known of it (`http/pinned.rs`).
+
+mod pinned;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use pinned::PinnedTls;
 use rustls_native_certs::CertificateResult;
 use std::fmt;
 use std::io::{self, Read as _};
@@ -15,7 +19,12 @@ use std::time::Duration;
 use thiserror::Error;
 use ureq::http::Uri;
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
+use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::transport::{Connector, TcpConnector};
 use ureq::{Agent, Error as Fault};
+
+/// What a page of metrics is asked for as: Prometheus' text.
+pub(crate) const METRICS: &str = "text/plain;version=0.0.4";
 
 /// Bytes that are handed on at once.
 const PIECE_BYTES: usize = 64 << 10;
@@ -118,9 +127,21 @@ pub enum HttpError {
 pub(crate) struct Question<'a> {
     pub(crate) url: &'a str,
     pub(crate) login: Option<&'a Login>,
+    pub(crate) trust: Trust,
+    /// The kind of text that is wanted.
+    pub(crate) accept: &'static str,
     /// For all of it.
     pub(crate) timeout: Duration,
     pub(crate) limit_bytes: u64,
+}
+
+/// The servers that are believed, where they are asked by TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// Those whose certificate an authority of this system has signed for their name.
+    Authorities,
+    /// The one whose certificate has this SHA-256, whoever signed it, whatever names it has and until when it is said to last.
+    Certificate([u8; 32]),
 }
 
 /// Hands on the body of a page piece by piece as it comes, until it ends or `each` wants no more; an empty piece comes first, when the
@@ -130,9 +151,13 @@ pub(crate) fn read(
     each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
 ) -> Result<(), HttpError> {
     let target = Target::parse(question.url)?;
-    let roots = if target.encrypted { roots_of_system()? } else { Vec::new() };
-    let Question { login, timeout, limit_bytes, .. } = *question;
-    Fetch { target, login, roots, timeout, limit_bytes }.read(each)
+    let believed = match question.trust {
+        Trust::Authorities if target.encrypted => Believed::Roots(roots_of_system()?),
+        Trust::Authorities => Believed::Roots(Vec::new()),
+        Trust::Certificate(sha256) => Believed::Certificate(sha256),
+    };
+    let Question { login, timeout, limit_bytes, accept, .. } = *question;
+    Fetch { target, login, believed, accept, timeout, limit_bytes }.read(each)
 }
 
 /// Host and port of a page's address, `kafka-1:9404`; none where it cannot be fetched.
@@ -145,15 +170,15 @@ pub fn host_and_port(url: &str) -> Option<String> {
 
 /// A URL that can be fetched.
 #[derive(Debug, PartialEq)]
-struct Target {
-    uri: Uri,
+pub(crate) struct Target {
+    pub(crate) uri: Uri,
     /// Host and port, for messages.
-    host: String,
-    encrypted: bool,
+    pub(crate) host: String,
+    pub(crate) encrypted: bool,
 }
 
 impl Target {
-    fn parse(url: &str) -> Result<Self, HttpError> {
+    pub(crate) fn parse(url: &str) -> Result<Self, HttpError> {
         // What stands before an @ is a password and is not repeated.
         let fault =
             || HttpError::Url { got: url.rsplit('@').next().unwrap_or(url).chars().take(200).collect() };
@@ -194,14 +219,21 @@ fn roots(found: CertificateResult) -> Result<Vec<Certificate<'static>>, HttpErro
 struct Fetch<'a> {
     target: Target,
     login: Option<&'a Login>,
-    roots: Vec<Certificate<'static>>,
+    believed: Believed,
+    accept: &'static str,
     timeout: Duration,
     limit_bytes: u64,
 }
 
+/// What a server's certificate is held against.
+enum Believed {
+    Roots(Vec<Certificate<'static>>),
+    Certificate([u8; 32]),
+}
+
 impl Fetch<'_> {
     fn read(&self, each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<(), HttpError> {
-        let mut request = self.agent().get(&self.target.uri).header("Connection", "close");
+        let mut request = self.agent()?.get(&self.target.uri).header("Connection", "close");
         if let Some(login) = self.login {
             request = request.header("Authorization", format!("Basic {}", login.encoded()));
         }
@@ -231,11 +263,15 @@ impl Fetch<'_> {
         }
     }
 
-    fn agent(&self) -> Agent {
+    fn agent(&self) -> Result<Agent, HttpError> {
+        let roots = match &self.believed {
+            Believed::Roots(roots) => roots.clone(),
+            Believed::Certificate(_) => Vec::new(),
+        };
         let tls = TlsConfig::builder()
             .provider(TlsProvider::Rustls)
             .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .root_certs(RootCerts::Specific(Arc::new(self.roots.clone())));
+            .root_certs(RootCerts::Specific(Arc::new(roots)));
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .timeout_global(Some(self.timeout))
@@ -245,17 +281,21 @@ impl Fetch<'_> {
             .max_idle_connections(0)
             .proxy(None)
             .user_agent("plumb")
-            .accept("text/plain;version=0.0.4")
+            .accept(self.accept)
             .accept_encoding("identity")
-            .tls_config(tls.build());
-        config.build().new_agent()
+            .tls_config(tls.build())
+            .build();
+        let Believed::Certificate(sha256) = self.believed else { return Ok(config.new_agent()) };
+        let pinned = PinnedTls::new(sha256).map_err(|error| self.fault(Fault::Rustls(error)))?;
+        let connector = ().chain(TcpConnector::default()).chain(pinned);
+        Ok(Agent::with_parts(config, connector, DefaultResolver::default()))
     }
 
     fn fault(&self, error: Fault) -> HttpError {
         let host = self.target.host.clone();
         match error {
             Fault::Timeout(_) => HttpError::TimedOut { host, limit_ms: self.timeout.as_millis() },
-            Fault::Rustls(cause) => HttpError::Tls { host, reason: cause.to_string() },
+            Fault::Rustls(cause) => HttpError::Tls { host, reason: tls_reason(&cause) },
             Fault::Tls(words) => HttpError::Tls { host, reason: words.to_owned() },
             Fault::Io(source) => self.io_fault(source),
             Fault::HostNotFound => {
@@ -270,7 +310,7 @@ impl Fetch<'_> {
         let host = self.target.host.clone();
         let tls = source.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
         match (tls, source.kind()) {
-            (Some(cause), _) => HttpError::Tls { host, reason: cause.to_string() },
+            (Some(cause), _) => HttpError::Tls { host, reason: tls_reason(cause) },
             (None, io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => {
                 HttpError::TimedOut { host, limit_ms: self.timeout.as_millis() }
             }
@@ -279,6 +319,14 @@ impl Fetch<'_> {
             }
             (None, _) => HttpError::Connection { host, source },
         }
+    }
+}
+
+/// The library's words, and our own where they come by way of it.
+fn tls_reason(cause: &rustls::Error) -> String {
+    match cause {
+        rustls::Error::General(words) => words.clone(),
+        other => other.to_string(),
     }
 }
 

@@ -9,6 +9,7 @@
 //! | How well is its wall clock kept, and whose clock is it? | [`clock_sync`], [`clock_identity`] |
 //! | What did it do during the run? | [`sample_host`] twice, then [`host_delta`] |
 //! | What does a network driver count, and what is it set to? | [`ethtool::counters`], [`ethtool::call`] |
+//! | How is its firmware set, by its management controller? | [`firmware_settings`] |
 //! | What is behind a directory? | [`storage`] |
 //! | What did a process and its threads cost, read and write? | [`sample_threads`] twice, then [`process_usage`] |
 //! | How much processor time has a process had? | [`process_cpu_ns`] |
@@ -34,6 +35,7 @@
 //! another crate tells a driver. Read `root.rs` next.
 
 mod address;
+mod bmc;
 mod broker;
 mod broker_java;
 mod caches;
@@ -71,6 +73,7 @@ mod thread_class;
 mod threads;
 
 pub use address::is_local_address;
+pub use bmc::{Bmc, BmcError, FirmwareSettings, firmware_settings};
 pub use broker::broker_window;
 pub use broker_java::{BrokerJava, broker_java, java_of};
 pub use caches::caches;

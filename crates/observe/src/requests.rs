@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use plumb_model::facts::{RequestStages, RequestTimes, WindowMean};
 
 use crate::broker::naming::{self, Figures};
-use crate::http::Question;
+use crate::http::{METRICS, Question, Trust};
 use crate::prometheus::{Label, MetricSample, PageReader};
 use crate::{Login, MetricsPage, ObserveError, PageError, client, http, idle};
 
@@ -151,7 +151,8 @@ pub fn scrape(
 ) -> Result<Scrape, ObserveError> {
     let taken_at = Instant::now();
     let mut reader = PageReader::new(of.keep());
-    let question = Question { url, login, timeout, limit_bytes: PAGE_LIMIT_BYTES };
+    let trust = Trust::Authorities;
+    let question = Question { url, login, trust, accept: METRICS, timeout, limit_bytes: PAGE_LIMIT_BYTES };
     let read = http::read(&question, &mut |bytes| reader.take(bytes));
     read.map_err(|source| ObserveError::Fetch { url: shown(url), source })?;
     let page = reader.end().map_err(|source| {

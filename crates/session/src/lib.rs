@@ -17,6 +17,7 @@ pub mod run_dir;
 mod arm_changes;
 mod block;
 mod blocks;
+mod bmc;
 mod ceiling;
 mod checkpoint;
 mod context;
@@ -55,6 +56,7 @@ mod watcher;
 mod workers;
 
 pub use arm_changes::HookError;
+pub use bmc::{bmc_certificate, bmc_login};
 pub use ceiling::forget as forget_ceilings;
 pub use cluster_settings::{cluster_settings, ended_lab};
 pub use driver_check::{DriverRoles, check_driver};

@@ -5,7 +5,7 @@ use crate::host::Host;
 use crate::losses::{add_reasons, losses};
 use crate::other_owners::other_owners;
 use crate::placement::{self, placement};
-use crate::tunables::{Context, TUNABLES};
+use crate::tunables::{Context, Firmware, TUNABLES, unseen_firmware};
 use crate::window::Window;
 use plumb_model::check::{HostCheck, Role, SCHEMA_VERSION};
 use plumb_model::fault::{HasFault, chain};
@@ -29,6 +29,8 @@ pub struct Asked {
     pub shared_cpus: bool,
     /// True if the kernel is to be traced for the reasons of drops (root).
     pub kernel: bool,
+    /// What a management controller told of this host's firmware.
+    pub firmware: Firmware,
 }
 
 /// Watches the host's counters until `wait` returns, then holds its settings against what the role needs.
@@ -82,6 +84,7 @@ pub(crate) fn check_with(
         disks: &disks,
         processes: &processes,
         placement: &placement,
+        firmware: &asked.firmware,
     };
     let is_asked = |id: &str| asked.only.is_empty() || asked.only.iter().any(|only| only == id);
     let mut checks: Vec<_> =
@@ -103,6 +106,7 @@ pub(crate) fn check_with(
             unseen::sources(host, window, &interfaces),
             unseen::foreign_interfaces(host).into_iter().collect(),
             unseen::networks(host, &processes),
+            unseen_firmware(&asked.firmware),
         ]
         .concat(),
         host: facts,

@@ -2,7 +2,8 @@
 
 use crate::host::Host;
 use crate::setting::Setting;
-use plumb_model::check::{Risk, TunePlan};
+use crate::tunables::find;
+use plumb_model::check::{PlannedChange, Risk, TunePlan};
 use plumb_model::fault::{Fault, HasFault};
 use std::borrow::Cow;
 use thiserror::Error;
@@ -38,10 +39,11 @@ pub fn check(host: &Host, plan: &TunePlan, force: bool) -> Result<(), Danger> {
     let ways = default_routes(host);
     for planned in &plan.changes {
         let danger = |why: String| Danger { name: planned.change.target.key.clone(), why };
-        if planned.risk == Risk::LockOut {
+        let risk = risk(planned);
+        if risk == Risk::LockOut {
             return Err(danger("can make this host unreachable or lose data".to_owned()));
         }
-        if planned.risk == Risk::LinkFlap
+        if risk == Risk::LinkFlap
             && let Some(interface) = interface(&planned.change.target.key)
             && ways == [interface.clone()]
         {
@@ -49,6 +51,13 @@ pub fn check(host: &Host, plan: &TunePlan, force: bool) -> Result<(), Danger> {
         }
     }
     Ok(())
+}
+
+/// The worst that a change can do, whatever the plan says of it: a plan is a file, and somebody may have edited it.
+fn risk(planned: &PlannedChange) -> Risk {
+    let of_setting = Setting::new(&planned.change.target.key).map_or(Risk::Low, |setting| setting.risk());
+    let of_tunable = find(&planned.id).map_or(Risk::Low, |tunable| tunable.risk);
+    planned.risk.max(of_setting).max(of_tunable)
 }
 
 /// The interface that a setting is of.
@@ -143,5 +152,19 @@ mod tests {
     fn what_can_lose_data_is_refused_wherever_it_is() {
         let (_root, host) = host("");
         check(&host, &plan("/sys/block/sda/queue/write_cache", Risk::LockOut), false).unwrap_err();
+    }
+
+    #[test]
+    fn a_plan_whose_risks_were_edited_is_believed_no_more_than_its_settings() {
+        let (_root, only) = host("eth0 00000000 0102A8C0\n");
+        for key in ["/sys/block/sda/queue/write_cache", "/sys/class/net/eth0/mtu", "ethtool:eth0:rings"] {
+            check(&only, &plan(key, Risk::Low), false).unwrap_err();
+            check(&only, &plan(key, Risk::Low), true).unwrap();
+        }
+        // By the tunable's row, where the setting alone does not tell.
+        let mut smt = plan("/sys/devices/system/cpu/smt/control", Risk::Low);
+        check(&only, &smt, false).unwrap();
+        smt.changes[0].id = "smt".to_owned();
+        check(&only, &smt, false).unwrap_err();
     }
 }

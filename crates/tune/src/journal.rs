@@ -1,7 +1,8 @@
 //! The journal of changes to this host: on disk before anything is changed, so that all of it can be put back whatever happens.
 //!
 //! One file for each set of changes (a plan that was applied, a trial), one record a line, each synced before what it announces. A line
-//! that the end of power tore announces nothing that was done. What a journal says is folded into [`JournalState`]; who may write is one
+//! that the end of power tore announces nothing that was done. A journal gets its name once its head is on the device, so that one of which
+//! less is there was cut off since. What a journal says is folded into [`JournalState`]; who may write is one
 //! process at a time, by the lock of the directory. Journals outlive the machine's start, as a broker's settings do. Read `steps.rs` next.
 
 mod error;
@@ -27,6 +28,8 @@ pub const SCHEMA_VERSION: u32 = 1;
 const LOCK: &str = "lock";
 const FOLDER: &str = "journal";
 const ENDING: &str = "jsonl";
+/// Of a journal whose head is not written yet: nothing was changed by it.
+const BEGUN: &str = "begun";
 
 /// A journal that this process may write, and this host's settings with it.
 #[derive(Debug)]
@@ -55,7 +58,10 @@ impl Journal {
         let failed = |source| JournalError::Write { place: places.own.clone(), source };
         let folder = places.own.join(FOLDER);
         fs_err::create_dir_all(&folder).map_err(failed)?;
-        let (id, path, file) = create(&folder, now).map_err(failed)?;
+        let (id, path) = free_name(&folder, now).map_err(failed)?;
+        remove_begun(&folder);
+        let begun = path.with_extension(BEGUN);
+        let file = fs_err::File::create(&begun).map_err(failed)?;
         let opened = Opened {
             schema_version: SCHEMA_VERSION,
             plumb_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -68,10 +74,16 @@ impl Journal {
         };
         let state = JournalState::of(opened.clone());
         let mut journal = Journal { path, file, state, _lock: lock };
-        journal.append(Record::Opened(opened)).map_err(|error| match error {
+        let headed = journal.append(Record::Opened(opened)).map_err(|error| match error {
             JournalError::Append { source, .. } => failed(source),
             other => other,
-        })?;
+        });
+        if let Err(error) = headed {
+            // One that stays has another ending than a journal.
+            let _ = fs_err::remove_file(&begun);
+            return Err(error);
+        }
+        fs_err::rename(&begun, &journal.path).map_err(failed)?;
         // The directory's entry has to last, too.
         sync_folder(&folder).and_then(|()| sync_folder(&places.own)).map_err(failed)?;
         tell(&mut journal._lock, &journal.path).map_err(failed)?;
@@ -135,18 +147,27 @@ impl Journal {
     }
 }
 
-/// A file of a name that no journal has: the time, and a number where two began in one second.
-fn create(folder: &Path, now: Timestamp) -> io::Result<(String, PathBuf, fs_err::File)> {
+/// A name that no journal has, with its file: the time, and a number where two began in one second. Who asks holds the lock of the place.
+fn free_name(folder: &Path, now: Timestamp) -> io::Result<(String, PathBuf)> {
     let time = now.strftime("%Y-%m-%dT%H-%M-%SZ").to_string();
     for number in 1..1000 {
         let id = if number == 1 { time.clone() } else { format!("{time}-{number}") };
         let path = folder.join(format!("{id}.{ENDING}"));
-        match fs_err::OpenOptions::new().write(true).create_new(true).open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            file => return Ok((id, path, file?)),
+        if !path.try_exists()? {
+            return Ok((id, path));
         }
     }
     Err(io::Error::other("a thousand journals began in this second"))
+}
+
+/// Removes what processes have left that ended before their head was written. Who asks holds the lock of the place.
+fn remove_begun(folder: &Path) {
+    for entry in fs_err::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
+        if entry.path().extension().is_some_and(|ending| ending == BEGUN) {
+            // It is in nobody's way.
+            let _ = fs_err::remove_file(entry.path());
+        }
+    }
 }
 
 fn sync_folder(folder: &Path) -> io::Result<()> {
@@ -174,22 +195,9 @@ fn files(place: &Path) -> Result<Vec<PathBuf>, JournalError> {
     };
     let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
     let is_journal = |path: &PathBuf| path.extension().is_some_and(|ending| ending == ENDING);
-    let mut paths: Vec<PathBuf> = paths.filter(is_journal).filter(|path| !is_torn(path)).collect();
+    let mut paths: Vec<PathBuf> = paths.filter(is_journal).collect();
     paths.sort();
     Ok(paths)
-}
-
-/// True of one that has no whole line: it ended before its head was written, and so before anything was changed. Or it was cut off since.
-fn is_torn(path: &Path) -> bool {
-    fs_err::read(path).is_ok_and(|bytes| !bytes.contains(&b'\n'))
-}
-
-/// The journals of a place of which less than the head is there, though more than nothing: whoever asks what was changed has to know of them.
-pub fn torn(places: &Places) -> Vec<PathBuf> {
-    let Ok(entries) = fs_err::read_dir(places.own.join(FOLDER)) else { return Vec::new() };
-    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
-    let is_cut = |path: &PathBuf| is_torn(path) && fs_err::metadata(path).is_ok_and(|file| file.len() > 0);
-    paths.filter(is_cut).collect()
 }
 
 /// What a journal says.

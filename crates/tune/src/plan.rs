@@ -113,7 +113,7 @@ fn of_profile(host: &Host, setting: &Setting, to: &Assignment) -> Result<Planned
         order: 0,
         change: steps::change(setting, host, &to.value)?,
         risk: setting.risk(),
-        interrupts: String::new(),
+        interrupts: setting.may_interrupt().to_owned(),
         reason: "the user's own file asks for it".to_owned(),
         evidence: Vec::new(),
         expected: String::new(),

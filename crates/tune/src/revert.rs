@@ -189,6 +189,37 @@ mod tests {
         }
     }
 
+    /// A change from 4096 to 8192 whose way back somebody has edited, put back: what became of it, and what it reads then.
+    fn with_way_back(edit: impl FnOnce(&mut Vec<plumb_model::change::Assignment>)) -> (Restored, String) {
+        let (root, journals) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        write(root.path(), "net/core/somaxconn", "4096");
+        let host = Host::below(HostRoot::new(root.path()));
+        let places = Places { own: journals.path().to_owned(), others: Vec::new() };
+        let owner = JournalOwner::Plan { confirm_within_s: None, changes: 1, bootstrap: None };
+        let mut journal = Journal::open(&places, &host, owner, Timestamp::UNIX_EPOCH).unwrap();
+        let setting = Setting::new(NAME).unwrap();
+        let mut change = steps::change(&setting, &host, "8192").unwrap();
+        edit(&mut change.inverse);
+        steps::make(&host, &mut journal, &change).unwrap();
+        let reverted = revert(&host, &mut journal, Cause::Asked).unwrap();
+        (reverted.steps[0].outcome.clone(), setting.read(&host).unwrap())
+    }
+
+    #[test]
+    fn a_way_back_that_was_edited_is_not_told_as_put_back() {
+        assert_eq!(with_way_back(|_| {}), (Restored::Restored, "4096".to_owned()));
+        // To another value, to the one that is in effect, and to none.
+        for (edited, reads) in [(Some("7777"), "7777"), (Some("8192"), "8192"), (None, "8192")] {
+            let (outcome, now) = with_way_back(|back| match edited {
+                Some(value) => back[0].value = value.to_owned(),
+                None => back.clear(),
+            });
+            let Restored::Failed { reason } = outcome else { panic!("{outcome:?}") };
+            assert!(reason.contains(reads) && reason.contains("not to 4096"), "{reason}");
+            assert_eq!(now, reads);
+        }
+    }
+
     /// A cluster of one key. While it is 2, this host has no accept queue: as a card whose queues are made anew has other interrupts.
     struct Resetting {
         root: PathBuf,

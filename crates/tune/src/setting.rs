@@ -109,6 +109,17 @@ impl Setting {
         }
     }
 
+    /// What changing it may interrupt, whoever asks for it; empty where nothing is known to be.
+    pub(crate) fn may_interrupt(&self) -> &'static str {
+        match &self.kind {
+            Kind::Driver(driver) if driver.resets_the_device() => {
+                "packets are lost for a moment, and some drivers take the link down"
+            }
+            Kind::File(file) => file.may_interrupt(),
+            _ => "",
+        }
+    }
+
     /// True if it is as it was after a start of the machine, because nothing keeps it.
     pub(crate) fn ends_with_the_boot(&self) -> bool {
         !matches!(self.kind, Kind::Cluster(_))

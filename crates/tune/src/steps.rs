@@ -135,7 +135,7 @@ pub(crate) fn restore(host: &Host, step: &StepState, started_anew: bool) -> Rest
     let is_back =
         |part: &Part<'_>| part.setting.read(host).is_ok_and(|reads| part.setting.is_met(part.value, &reads));
     if back.iter().all(is_back) {
-        return Restored::Unchanged;
+        return as_before(host, &setting, &step.change, Restored::Unchanged);
     }
     if started_anew && setting.ends_with_the_boot() {
         return Restored::Foreign { reads };
@@ -157,7 +157,24 @@ pub(crate) fn restore(host: &Host, step: &StepState, started_anew: bool) -> Rest
             return Restored::Failed { reason: chain(&error).join(": ") };
         }
     }
-    Restored::Restored
+    as_before(host, &setting, &step.change, Restored::Restored)
+}
+
+/// The outcome, where the setting reads as before the change. The way back is text in a file: where it does not lead there, that is said.
+fn as_before(host: &Host, setting: &Setting, change: &Change, outcome: Restored) -> Restored {
+    let Some(before) = &change.before else { return outcome };
+    let leads_there = |to: &Assignment| to.key == change.target.key && setting.reads_alike(before, &to.value);
+    // Then it was read already.
+    if change.inverse.iter().any(leads_there) {
+        return outcome;
+    }
+    match setting.read(host) {
+        Ok(reads) if setting.reads_alike(before, &reads) => outcome,
+        Ok(reads) => Restored::Failed {
+            reason: format!("the way back that is written down leads to {reads} and not to {before}"),
+        },
+        Err(error) => Restored::Failed { reason: chain(&error).join(": ") },
+    }
 }
 
 /// A setting that goes back, and its value.

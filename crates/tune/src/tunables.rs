@@ -21,6 +21,7 @@ mod dirty_writeback;
 mod disk_load;
 mod file_descriptors;
 mod file_system;
+mod firmware;
 mod flow_control;
 mod flow_hash;
 mod flow_limit;
@@ -50,6 +51,7 @@ mod overcommit;
 mod own_queue;
 mod pcie_link;
 mod port_range;
+mod power_profile;
 mod process_affinity;
 mod quiet_timers;
 mod read_ahead;
@@ -77,6 +79,9 @@ mod wbt;
 mod write_cache;
 mod xps;
 mod zone_reclaim;
+
+pub use firmware::Firmware;
+pub(crate) use firmware::unseen as unseen_firmware;
 
 use crate::devices::Interface;
 use crate::host::Host;
@@ -164,6 +169,7 @@ pub(crate) const TUNABLES: &[Tunable] = &[
     steal::TUNABLE,
     cloud_allowance::TUNABLE,
     snoop_mode::TUNABLE,
+    power_profile::TUNABLE,
     pcie_link::TUNABLE,
     time_sync::TUNABLE,
     fstrim::TUNABLE,
@@ -198,6 +204,8 @@ pub(crate) struct Context<'c> {
     pub(crate) processes: &'c [u32],
     /// Which processors serve interrupts and which the application.
     pub(crate) placement: &'c Placement,
+    /// What a management controller told of the firmware.
+    pub(crate) firmware: &'c Firmware,
 }
 
 impl Context<'_> {

@@ -65,6 +65,24 @@ pub(crate) struct HostArgs {
     /// Client properties (security) for --bootstrap
     #[arg(long, value_name = "FILE", requires = "bootstrap")]
     pub(crate) config: Option<String>,
+    /// The management controller.
+    #[command(flatten)]
+    pub(crate) bmc: BmcArgs,
+}
+
+/// The management controller of the host that is looked at.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct BmcArgs {
+    /// The host's management controller (https://HOST), to read the firmware's settings from it by Redfish; nothing is changed there. Of
+    /// several systems name the one that is this host: https://HOST/redfish/v1/Systems/ID
+    #[arg(long, value_name = "URL", requires = "bmc_credentials")]
+    pub(crate) bmc: Option<String>,
+    /// The login for --bmc: a file of one line, USER:PASSWORD, that other users cannot read
+    #[arg(long, value_name = "FILE", requires = "bmc")]
+    pub(crate) bmc_credentials: Option<PathBuf>,
+    /// The SHA-256 of the controller's certificate, where no authority of this system has signed it
+    #[arg(long, value_name = "HEX", requires = "bmc")]
+    pub(crate) bmc_cert_sha256: Option<String>,
 }
 
 /// `plumb check`
@@ -75,7 +93,8 @@ pub(crate) struct CheckArgs {
     #[arg(
         value_name = "DOCUMENT",
         conflicts_with_all = [
-            "role", "window", "pid", "kernel", "only", "cpus", "bootstrap", "config", "label", "list", "all", "out", "html",
+            "role", "window", "pid", "kernel", "only", "cpus", "bootstrap", "config", "bmc", "bmc_credentials", "bmc_cert_sha256",
+            "label", "list", "all", "out", "html",
         ]
     )]
     pub(crate) documents: Vec<PathBuf>,
@@ -119,7 +138,7 @@ pub(crate) enum TuneCommand {
     Revert(RevertArgs),
     /// What is changed on this host now, and what waits to be confirmed.
     Status(ShowArgs),
-    /// All changes that were ever made here, and what became of them.
+    /// All changes that plans made here, what became of them and what was not put back; and what trials have left.
     History(ShowArgs),
     /// A plan as files that make it last: sysctl.d, udev, systemd, TuneD, a shell script, an Ansible role.
     Export(ExportArgs),
@@ -236,6 +255,10 @@ pub(crate) struct ExportArgs {
     /// Groups of hosts (a CSV with server,group), as `plumb trial fleet --assign` draws them: they become the inventory of the Ansible role
     #[arg(long, value_name = "FILE")]
     pub(crate) groups: Option<PathBuf>,
+    /// Let the Ansible role make changes that can take down the only way to a host, or lose data: `plumb tune apply` refuses them there
+    /// otherwise
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// `plumb tune guard`

@@ -2,7 +2,7 @@
 
 use super::End;
 use crate::args::result::ResultOutput;
-use crate::args::tune::{CheckArgs, CpuMode, HostArgs};
+use crate::args::tune::{BmcArgs, CheckArgs, CpuMode, HostArgs};
 use crate::errors::UsageError;
 use crate::progress::waiting;
 use crate::result_dir::{self, ResultKind, Shown};
@@ -11,12 +11,13 @@ use anyhow::Result;
 use plumb_judge::hosts::{self, NamedCheck};
 use plumb_model::check::HostCheck;
 use plumb_model::units::Nanos;
-use plumb_observe::SystemCommands;
+use plumb_observe::{Bmc, HostRoot, SystemCommands, firmware_settings};
 use plumb_report::host;
 use plumb_report::sheet::text;
+use plumb_session::{bmc_certificate, bmc_login};
 use plumb_tune::check::Asked;
 use plumb_tune::host::Host;
-use plumb_tune::tunables;
+use plumb_tune::tunables::{self, Firmware};
 use std::path::Path;
 
 /// A shorter window shows nothing: most counters of a busy host grow in less than this. Ours.
@@ -59,11 +60,26 @@ pub(super) fn look(arguments: &HostArgs) -> Result<HostCheck> {
         only: arguments.only.clone(),
         kernel: arguments.kernel,
         shared_cpus: arguments.cpus == CpuMode::Shared,
+        firmware: firmware(&arguments.bmc)?,
     };
     let stop = stop::flag()?;
     let window = arguments.window;
     let wait = || waiting("watching this host's counters", window, &stop);
     Ok(plumb_tune::check::check(&this_host(arguments)?, &SystemCommands::default(), &asked, wait))
+}
+
+/// The firmware's settings, from the management controller that was named. One that does not tell them ends nothing: the rest of the host
+/// is looked at all the same.
+fn firmware(arguments: &BmcArgs) -> Result<Firmware> {
+    let (Some(url), Some(credentials)) = (&arguments.bmc, &arguments.bmc_credentials) else {
+        return Ok(Firmware::NotAsked);
+    };
+    let certificate = arguments.bmc_cert_sha256.as_deref().map(bmc_certificate).transpose()?;
+    let bmc = Bmc::new(url, bmc_login(credentials)?, certificate)?;
+    Ok(match firmware_settings(&bmc, &HostRoot::default()) {
+        Ok(settings) => Firmware::Read(settings),
+        Err(error) => Firmware::Unread(error.in_words()),
+    })
 }
 
 /// This host, with the cluster that was named.

@@ -3,7 +3,7 @@
 mod devices;
 
 use super::{Arm, Trial};
-use crate::durability;
+use crate::durability::{self, Unlike};
 use devices::ArmLogs;
 use plumb_model::document::{Effective, RunDocument};
 use plumb_model::plan::Properties;
@@ -57,7 +57,7 @@ fn unequal(document: &RunDocument, reference: &Arm, arm: &Arm) -> Option<String>
     if a.blocks.is_empty() || b.blocks.is_empty() {
         return None;
     }
-    let mut durability = durability::differences(&a.durability, &b.durability);
+    let Unlike { known: mut durability, half_told } = durability::unlike(&a.durability, &b.durability);
     durability.extend(devices::differences(
         document,
         ArmLogs { arm: reference.name, log_dirs: &a.effective.log_dirs },
@@ -73,18 +73,31 @@ fn unequal(document: &RunDocument, reference: &Arm, arm: &Arm) -> Option<String>
         security.push(format!("security.protocol: {a} / {b}"));
     }
     let what = match (durability.is_empty(), security.is_empty()) {
-        (true, true) => return None,
+        (true, true) => return not_told(reference, arm, &half_told),
         (false, true) => "durability",
         (true, false) => "security",
         (false, false) => "durability and security",
     };
-    let all: Vec<String> = durability.into_iter().chain(security).collect();
+    // What one of them does not tell is named beside what is known.
+    let all: Vec<String> = durability.into_iter().chain(security).chain(half_told).collect();
     Some(format!(
         "\"{}\" and \"{}\" differ in {what}, so in what they promise ({})",
         reference.name,
         arm.name,
         all.join("; ")
     ))
+}
+
+/// Two arms of which one does not tell what the other does, as where its brokers ended: nothing says that they differ.
+fn not_told(reference: &Arm, arm: &Arm, half_told: &[String]) -> Option<String> {
+    (!half_told.is_empty()).then(|| {
+        format!(
+            "it is not known whether \"{}\" and \"{}\" promise the same, as one of them does not tell all of it ({})",
+            reference.name,
+            arm.name,
+            half_told.join("; ")
+        )
+    })
 }
 
 /// A setting of security or durability that differs.

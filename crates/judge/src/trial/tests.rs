@@ -4,6 +4,7 @@ mod doubts;
 mod estimates;
 mod faults;
 mod guards;
+mod promises;
 mod rounds;
 mod simulated;
 mod starts;

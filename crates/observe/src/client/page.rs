@@ -1,6 +1,6 @@
 //! Statistics at an address: which kind they are of, and their text as it comes.
 
-use crate::http::{self, Question};
+use crate::http::{self, METRICS, Question, Trust};
 use crate::prometheus::MetricsPage;
 use crate::requests::shown;
 use crate::{HttpError, ObserveError};
@@ -27,7 +27,7 @@ pub enum StatisticsPage {
 /// When it does not answer.
 pub fn statistics_at(url: &str, timeout: Duration) -> Result<StatisticsPage, ObserveError> {
     let mut begin = None;
-    let question = Question { url, login: None, timeout, limit_bytes: ANSWER_LIMIT_BYTES };
+    let question = question(url, timeout);
     let ended = http::read(&question, &mut |bytes| {
         let begin: &mut Vec<u8> = begin.get_or_insert_default();
         begin.extend_from_slice(bytes);
@@ -52,8 +52,13 @@ pub fn statistics_of(
     timeout: Duration,
     each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
 ) -> Result<(), ObserveError> {
-    let question = Question { url, login: None, timeout, limit_bytes: ANSWER_LIMIT_BYTES };
+    let question = question(url, timeout);
     http::read(&question, each).map_err(|source| ObserveError::Fetch { url: shown(url), source })
+}
+
+fn question(url: &str, timeout: Duration) -> Question<'_> {
+    let trust = Trust::Authorities;
+    Question { url, login: None, trust, accept: METRICS, timeout, limit_bytes: ANSWER_LIMIT_BYTES }
 }
 
 /// The first line that is not empty, when it is whole.

@@ -3,6 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 use rustls::pki_types::PrivateKeyDer;
+use sha2::{Digest as _, Sha256};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread::JoinHandle;
@@ -33,7 +34,8 @@ fn serve(answer: Vec<u8>) -> (String, JoinHandle<String>) {
 
 fn fetch(url: &str, limit_bytes: u64) -> Result<Vec<u8>, HttpError> {
     let target = Target::parse(url)?;
-    body(&Fetch { target, login: None, roots: Vec::new(), timeout: PATIENT, limit_bytes })
+    let believed = Believed::Roots(Vec::new());
+    body(&Fetch { target, login: None, believed, accept: METRICS, timeout: PATIENT, limit_bytes })
 }
 
 fn body(fetch: &Fetch<'_>) -> Result<Vec<u8>, HttpError> {
@@ -45,9 +47,14 @@ fn body(fetch: &Fetch<'_>) -> Result<Vec<u8>, HttpError> {
     Ok(body)
 }
 
+fn question<'a>(url: &'a str, login: Option<&'a Login>) -> Question<'a> {
+    let trust = Trust::Authorities;
+    Question { url, login, trust, accept: METRICS, timeout: PATIENT, limit_bytes: 100 }
+}
+
 fn get(url: &str, login: Option<&Login>) -> Result<Vec<u8>, HttpError> {
     let mut body = Vec::new();
-    read(&Question { url, login, timeout: PATIENT, limit_bytes: 100 }, &mut |bytes| {
+    read(&question(url, login), &mut |bytes| {
         body.extend_from_slice(bytes);
         ControlFlow::Continue(())
     })?;
@@ -99,7 +106,8 @@ fn a_body_above_the_limit_is_refused_in_every_form() {
 fn who_wants_no_more_is_given_no_more() {
     let (url, server) = serve(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nabc".to_vec());
     let mut pieces = Vec::new();
-    let ended = read(&Question { url: &url, login: None, timeout: PATIENT, limit_bytes: 20 }, &mut |bytes| {
+    let asked = Question { limit_bytes: 20, ..question(&url, None) };
+    let ended = read(&asked, &mut |bytes| {
         pieces.push(bytes.to_vec());
         if bytes.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
@@ -139,8 +147,8 @@ fn a_login_is_sent_and_no_message_or_debug_text_has_it() {
     assert!(!server.join().unwrap().to_lowercase().contains("authorization"));
 }
 
-/// One page over TLS, of a server whose certificate is for `name`.
-fn over_tls(name: &str, is_known: bool) -> Result<Vec<u8>, HttpError> {
+/// One page over TLS, of a server whose certificate is for `name`; what is believed is made of that certificate.
+fn over_tls(name: &str, believed: impl FnOnce(&[u8]) -> Believed) -> Result<Vec<u8>, HttpError> {
     let server = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
     let key = PrivateKeyDer::try_from(server.signing_key.serialize_der()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -150,9 +158,6 @@ fn over_tls(name: &str, is_known: bool) -> Result<Vec<u8>, HttpError> {
         .with_no_client_auth()
         .with_single_cert(vec![server.cert.der().clone()], key)
         .unwrap();
-    let other = rcgen::generate_simple_self_signed(["other".to_owned()]).unwrap();
-    let known = if is_known { server.cert.der() } else { other.cert.der() };
-    let roots = vec![Certificate::from_der(known).to_owned()];
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://{}/metrics", listener.local_addr().unwrap());
     let thread = std::thread::spawn(move || {
@@ -162,18 +167,35 @@ fn over_tls(name: &str, is_known: bool) -> Result<Vec<u8>, HttpError> {
         request(&mut tls);
         let _ = tls.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\na 1\n");
     });
-    let target = Target::parse(&url)?;
-    let body = body(&Fetch { target, login: None, roots, timeout: PATIENT, limit_bytes: 100 });
+    let (target, believed) = (Target::parse(&url)?, believed(server.cert.der()));
+    let fetch = Fetch { target, login: None, believed, accept: METRICS, timeout: PATIENT, limit_bytes: 100 };
+    let body = body(&fetch);
     thread.join().unwrap();
     body
 }
 
+fn root(certificate: &[u8]) -> Believed {
+    Believed::Roots(vec![Certificate::from_der(certificate).to_owned()])
+}
+
 #[test]
 fn a_page_comes_over_tls_from_a_server_that_is_trusted_and_from_no_other() {
-    assert_eq!(over_tls("127.0.0.1", true).unwrap(), b"a 1\n");
-    for refused in [over_tls("127.0.0.1", false), over_tls("broker.example", true)] {
+    assert_eq!(over_tls("127.0.0.1", root).unwrap(), b"a 1\n");
+    let other = rcgen::generate_simple_self_signed(["other".to_owned()]).unwrap();
+    for refused in [over_tls("127.0.0.1", |_| root(other.cert.der())), over_tls("broker.example", root)] {
         assert!(matches!(refused, Err(HttpError::Tls { .. })), "{refused:?}");
     }
+}
+
+#[test]
+fn a_certificate_that_is_known_by_its_digest_is_believed_whatever_name_it_has_and_no_other_is() {
+    let sha256 = |certificate: &[u8]| <[u8; 32]>::from(Sha256::digest(certificate));
+    let known = over_tls("idrac.example", |certificate| Believed::Certificate(sha256(certificate)));
+    assert_eq!(known.unwrap(), b"a 1\n");
+    let error = over_tls("idrac.example", |_| Believed::Certificate([0xab; 32])).unwrap_err();
+    let words = error.to_string();
+    assert!(words.contains(&"ab".repeat(32)) && words.contains("the server's certificate has"), "{words}");
+    assert!(matches!(error, HttpError::Tls { .. }), "{error:?}");
 }
 
 #[test]

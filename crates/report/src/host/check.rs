@@ -46,7 +46,7 @@ pub fn sheet(check: &HostCheck, all: bool) -> Sheet {
     }
 }
 
-const UNUSUAL: &str = "no counter shows that it hurts here and now";
+const UNUSUAL: &str = "nothing that was watched shows that it hurts here and now";
 
 fn finding(check: &SettingCheck) -> String {
     let wanted = match (&check.recommended, check.status) {

@@ -76,7 +76,7 @@ fn why(planned: &PlannedChange, asked: Asked<'_>) -> String {
     let shown = match planned.evidence.is_empty() {
         true if planned.id == PROFILE => String::new(),
         true if !asked.is_watched => " No counter was watched for it.".to_owned(),
-        true => " No counter shows that it matters here.".to_owned(),
+        true => " Nothing that was watched shows that it matters here.".to_owned(),
         false => format!(" {}.", sentence(&evidence_list(&planned.evidence)).trim_end_matches('.')),
     };
     let expected = match planned.expected.is_empty() {

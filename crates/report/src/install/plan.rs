@@ -22,7 +22,7 @@ mod udev;
 
 use super::{InstallFile, host};
 use plumb_model::change::{Change, way_back};
-use plumb_model::check::TunePlan;
+use plumb_model::check::{Risk, TunePlan};
 use setting::{LeftOut, Written};
 use std::collections::BTreeMap;
 
@@ -64,12 +64,30 @@ struct Export<'p> {
     undo: Vec<Written>,
     /// What is in no file.
     left_out: Vec<LeftOut>,
+    /// True if the Ansible role makes dangerous changes, too.
+    is_forced: bool,
+}
+
+/// What is decided of many hosts, and not of the one that the plan was made on.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ForMany<'a> {
+    /// Groups of hosts; none: whoever runs the role names them.
+    pub groups: &'a [Member],
+    /// True if changes that can take down the only way to a host, or lose data, are made there.
+    pub force: bool,
+}
+
+/// The settings of a plan that no host changes without `--force`.
+pub fn dangerous(plan: &TunePlan) -> Vec<&str> {
+    let changes = plan.changes.iter().filter(|planned| planned.risk == Risk::LockOut);
+    changes.map(|planned| planned.change.target.key.as_str()).collect()
 }
 
 impl<'p> Export<'p> {
     fn of(plan: &'p TunePlan, around: &'p Surroundings) -> Self {
         let changes: Vec<Change> = plan.changes.iter().map(|planned| planned.change.clone()).collect();
-        let mut export = Export { plan, around, apply: Vec::new(), undo: Vec::new(), left_out: Vec::new() };
+        let (apply, undo, left_out) = (Vec::new(), Vec::new(), Vec::new());
+        let mut export = Export { plan, around, apply, undo, left_out, is_forced: false };
         for change in &changes {
             let key = &change.target.key;
             let Some(after) = &change.after else {
@@ -107,16 +125,16 @@ pub(super) fn of_cluster(changes: &[Change]) -> Vec<InstallFile> {
     kafka::files(&kafka::Settings { apply: &apply, undo: &undo }, &mut Vec::new())
 }
 
-/// The files of a plan, `README.md` first; with the inventory of groups of hosts, where there are any.
+/// The files of a plan, `README.md` first.
 ///
 /// # Errors
 /// Where the groups are no inventory.
 pub fn exported(
     plan: &TunePlan,
     around: &Surroundings,
-    groups: &[Member],
+    many: ForMany<'_>,
 ) -> Result<Vec<InstallFile>, InventoryError> {
-    let mut export = Export::of(plan, around);
+    let mut export = Export { is_forced: many.force, ..Export::of(plan, around) };
     let mut left_out = std::mem::take(&mut export.left_out);
     let native = native::files(&export, &mut left_out);
     let mut files = native.files.clone();
@@ -127,8 +145,8 @@ pub fn exported(
     files.extend(kafka::files(&settings, &mut left_out));
     files.extend(shell::files(&export));
     files.extend(ansible::files(&export, &native, &mut left_out));
-    if !groups.is_empty() {
-        files.push(ansible::inventory(groups)?);
+    if !many.groups.is_empty() {
+        files.push(ansible::inventory(many.groups)?);
     }
     export.left_out = left_out;
     files.insert(0, InstallFile::plain("README.md", readme::text(&export, &files)));

@@ -83,6 +83,7 @@ impl Tree {
             only: Vec::new(),
             shared_cpus,
             kernel: false,
+            firmware: Firmware::NotAsked,
         };
         check_with(&self.host(), &RecordedCommands::default(), &asked, &window)
     }

@@ -43,6 +43,8 @@ pub enum JournalError {
     None { id: String, place: PathBuf },
     #[error("the journal {} was written by plumb {version}, which this version cannot read", path.display())]
     Later { path: PathBuf, version: String },
+    #[error("the journal {} was cut off within its first line, so that it does not say what was changed", path.display())]
+    CutOff { path: PathBuf },
     #[error("the journal {} is damaged in line {line}: {reason}", path.display())]
     Damaged { path: PathBuf, line: usize, reason: String },
 }
@@ -118,6 +120,9 @@ impl HasFault for JournalError {
             JournalError::Read { .. } => "journals are readable by whoever wrote them".to_owned(),
             JournalError::None { .. } => "plumb tune history lists what is written down".to_owned(),
             JournalError::Later { version, .. } => format!("put it back with plumb {version} or later"),
+            JournalError::CutOff { .. } => {
+                "see that this host's settings are as they should be, then remove the file".to_owned()
+            }
             JournalError::Damaged { .. } => {
                 "each line is a record with the value before the change: put back by hand what there is, then remove the file".to_owned()
             }

@@ -221,7 +221,7 @@ pub(super) fn fold(path: &Path, bytes: &[u8]) -> Result<JournalState, JournalErr
             (Some(state), record) => state.add(record),
         }
     }
-    let mut state = state.ok_or_else(|| damaged(1, "it has no whole record".to_owned()))?;
+    let mut state = state.ok_or_else(|| JournalError::CutOff { path: path.to_owned() })?;
     state.whole_bytes = whole_bytes;
     Ok(state)
 }

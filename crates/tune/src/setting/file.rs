@@ -55,6 +55,32 @@ impl KernelFile {
             .any(|file| path.ends_with(file))
     }
 
+    /// What changing it may interrupt; empty where nothing is known to be.
+    pub(super) fn may_interrupt(&self) -> &'static str {
+        let path = self.path.to_string_lossy();
+        let ends = |names: &[&str]| names.iter().any(|name| path.ends_with(&format!("/{name}")));
+        let is_of_interface = path.starts_with("/sys/class/net/") || path.contains("/net/ipv6/conf/");
+        match () {
+            () if !path.contains("/net/") => "",
+            () if ends(&["flags", "carrier"]) => {
+                "the link goes down, and its IPv6 addresses and routes go with it and do not come back by themselves"
+            }
+            () if is_of_interface && ends(&["mtu"]) => {
+                "packets that are larger than the path takes are lost, and some drivers take the link down for a moment"
+            }
+            () if ends(&["address"]) => "peers know the interface by its old address until they ask again",
+            () if ends(&["forwarding"]) => {
+                "this host stops or begins to pass on packets of others; with IPv6 forwarding an interface takes no more addresses and routes from routers, and those that it has from them expire"
+            }
+            () if ends(&["rp_filter"]) => "packets that come by another way than answers go are dropped",
+            () if ends(&["arp_ignore", "arp_announce"]) => "peers may find this host's addresses no more",
+            () if ends(&["ip_default_ttl", "hop_limit"]) => {
+                "too low, peers behind more routers are not reached"
+            }
+            () => "",
+        }
+    }
+
     /// The reason why it is never changed: its value is a secret, or reads as something that it does not take back.
     pub(super) fn never(&self) -> Option<&'static str> {
         let path = self.path.to_string_lossy();
@@ -228,6 +254,29 @@ mod tests {
             ["", "/etc/passwd", "/sys/", "/proc/sys/../../etc/passwd", "/sys/../etc/passwd", "a..b", "a b"]
         {
             assert!(matches!(Setting::new(name), Err(SettingError::Name { .. })), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn what_can_cut_a_host_off_says_what_it_may_interrupt() {
+        for name in [
+            "/sys/class/net/eth0/flags",
+            "/sys/class/net/eth0/mtu",
+            "/sys/class/net/eth0/address",
+            "net.ipv4.conf.eth0.forwarding",
+            "net.ipv6.conf.eth0.forwarding",
+            "net.ipv6.conf.eth0.mtu",
+            "net.ipv4.conf.all.rp_filter",
+            "net.ipv4.conf.eth0.arp_ignore",
+            "net.ipv4.ip_default_ttl",
+            "ethtool:eth0:rings",
+        ] {
+            let setting = Setting::new(name).unwrap();
+            assert!(setting.risk() > plumb_model::check::Risk::Performance, "{name}");
+            assert!(!setting.may_interrupt().is_empty(), "{name}");
+        }
+        for name in ["net.core.somaxconn", "vm.swappiness", "/sys/block/sda/queue/scheduler"] {
+            assert_eq!(Setting::new(name).unwrap().may_interrupt(), "", "{name}");
         }
     }
 

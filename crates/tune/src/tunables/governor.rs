@@ -25,8 +25,7 @@ const OF_NOMINAL: f64 = 0.9;
 const OF_HIGHEST: f64 = 0.7;
 
 fn look(context: &Context<'_>) -> Vec<Look> {
-    let names = context.host.root().list(FOLDER).unwrap_or_default();
-    let policies: Vec<String> = names.into_iter().filter(|name| name.starts_with("policy")).collect();
+    let policies = policies(context);
     if policies.is_empty() {
         let by = match context.facts.virtualisation.value().map(|found| found.virtual_machine) {
             Some(true) => "the hypervisor sets the frequency of this virtual machine's processors",
@@ -35,6 +34,17 @@ fn look(context: &Context<'_>) -> Vec<Look> {
         return vec![Look::not_applicable("", by)];
     }
     policies.iter().map(|policy| of_policy(context, policy)).collect()
+}
+
+fn policies(context: &Context<'_>) -> Vec<String> {
+    let names = context.host.root().list(FOLDER).unwrap_or_default();
+    names.into_iter().filter(|name| name.starts_with("policy")).collect()
+}
+
+/// The frequency and load of the first group of processors that are busy and slow; empty where none are.
+pub(super) fn slow_and_busy_anywhere(context: &Context<'_>) -> Vec<Evidence> {
+    let of = |policy: String| slow_and_busy(context, &format!("{FOLDER}/{policy}"));
+    policies(context).into_iter().map(of).find(|evidence| !evidence.is_empty()).unwrap_or_default()
 }
 
 fn of_policy(context: &Context<'_>, policy: &str) -> Look {

@@ -23,8 +23,21 @@ const FAR: f64 = 0.1;
 
 /// The part of memory that was taken from far nodes, where it is much.
 pub(super) fn far_memory(context: &Context<'_>) -> Option<Evidence> {
-    let (far, near) =
-        (context.window.growth("vmstat.numa_other")?, context.window.growth("vmstat.numa_local")?);
-    let share = far as f64 / (far + near).max(1) as f64;
+    let share = far_share(context)?;
     (share >= FAR).then(|| percent(context, "vmstat.numa_other of all pages", share))
+}
+
+/// That hardly any memory is far, with what follows from it; or that nothing was seen of it, where no memory was taken while the counters
+/// were watched, or there are none.
+pub(super) fn near_memory(context: &Context<'_>, so_that: &str) -> String {
+    match far_share(context) {
+        Some(_) => format!("Hardly any memory is taken from far nodes, so that {so_that}"),
+        None => "Whether memory is taken from far nodes was not seen".to_owned(),
+    }
+}
+
+fn far_share(context: &Context<'_>) -> Option<f64> {
+    let growth = |counter: &str| context.window.growth(counter);
+    let (far, near) = (growth("vmstat.numa_other")?, growth("vmstat.numa_local")?);
+    (far + near > 0).then(|| far as f64 / (far + near) as f64)
 }

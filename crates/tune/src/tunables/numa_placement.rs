@@ -1,6 +1,6 @@
 //! Whether a process runs on the memory node of its network interface. A report: placing it is the work of its unit.
 
-use super::memory_nodes::{far_memory, nodes, nodes_of};
+use super::memory_nodes::{far_memory, near_memory, nodes, nodes_of};
 use super::{Context, Look, Tunable};
 use crate::cpus;
 use plumb_model::check::{Risk, Status};
@@ -48,7 +48,10 @@ fn of_process(context: &Context<'_>, process: u32) -> Look {
     match far_memory(context) {
         Some(far) => Look::found(&target, Status::Advice, value, format!("{reason}. Much memory is taken from far nodes: give it one node in its unit (CPUAffinity=numa, NUMAPolicy=bind, NUMAMask=), if it fits"))
             .showing(vec![far]),
-        None => Look::found(&target, Status::NoEvidence, value, format!("{reason}. Hardly any memory is taken from far nodes")),
+        None => {
+            let near = near_memory(context, "it costs little");
+            Look::found(&target, Status::NoEvidence, value, format!("{reason}. {near}"))
+        }
     }
 }
 

@@ -32,7 +32,9 @@ fn look(context: &Context<'_>) -> Vec<Look> {
             recommended: "0".to_owned(),
             is_met: value == "0",
             evidence: Vec::new(),
-            reason: format!("{reason}; no counter shows that it spoils a measurement here"),
+            reason: format!(
+                "{reason}; whether that spoils a measurement here, no counter of the kernel's tells"
+            ),
             expected: "fewer interruptions, of some microseconds each".to_owned(),
         })
     };

@@ -1,6 +1,6 @@
 //! A host made of files, for the tests of tunables.
 
-use super::{SettingCheck, find};
+use super::{Firmware, SettingCheck, find};
 use crate::check::{Asked, check_with};
 use crate::host::Host;
 use crate::journal::{Cause, Journal, JournalOwner, Places};
@@ -9,7 +9,7 @@ use crate::window::Window;
 use crate::{apply, revert};
 use jiff::Timestamp;
 use plumb_model::check::{Role, Status};
-use plumb_observe::{HostRoot, NamedCounters, RecordedCommands};
+use plumb_observe::{FirmwareSettings, HostRoot, NamedCounters, RecordedCommands};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +22,18 @@ pub(crate) struct Recorded {
     role: Role,
     processes: Vec<u32>,
     shared_cpus: bool,
+    firmware: Firmware,
+}
+
+/// Attributes of a firmware of which nothing else is known.
+pub(crate) fn firmware(in_force: &[(&str, &str)]) -> Firmware {
+    let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    Firmware::Read(FirmwareSettings {
+        system: "/redfish/v1/Systems/1".to_owned(),
+        in_force: in_force.iter().map(pair).collect(),
+        set_at: Some("/redfish/v1/Systems/1/Bios/Settings".to_owned()),
+        ..FirmwareSettings::default()
+    })
 }
 
 impl Recorded {
@@ -37,7 +49,14 @@ impl Recorded {
             role: Role::KafkaBroker,
             processes: Vec::new(),
             shared_cpus: false,
+            firmware: Firmware::NotAsked,
         }
+    }
+
+    /// What a management controller tells.
+    pub(crate) fn firmware(mut self, firmware: Firmware) -> Self {
+        self.firmware = firmware;
+        self
     }
 
     /// A host with an interface that is a device on PCI, with an interrupt for each queue (`eth0-TxRx-0`, number 40), all on processor 0,
@@ -151,6 +170,7 @@ impl Recorded {
             only: vec![id.to_owned()],
             shared_cpus: self.shared_cpus,
             kernel: false,
+            firmware: self.firmware.clone(),
         };
         let window = Window::new(self.before.clone(), self.after.clone(), 10.0);
         check_with(&self.host(), &self.commands, &asked, &window).checks

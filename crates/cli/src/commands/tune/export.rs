@@ -7,8 +7,9 @@ use crate::commands::End;
 use crate::errors::UsageError;
 use crate::{install_dir, printer};
 use anyhow::{Context, Result};
+use plumb_model::check::TunePlan;
 use plumb_model::figure::counted;
-use plumb_report::install::plan::{Member, Surroundings, exported};
+use plumb_report::install::plan::{ForMany, Member, Surroundings, dangerous, exported};
 use plumb_session::run_dir::RunDirError;
 use std::io::BufReader;
 use std::path::Path;
@@ -33,16 +34,29 @@ pub(super) fn export(arguments: &ExportArgs) -> Result<End> {
         }
         false => surroundings::look(&plan),
     };
-    let files = exported(&plan, &around, &groups).map_err(|error| {
+    let many = ForMany { groups: &groups, force: arguments.force };
+    let files = exported(&plan, &around, many).map_err(|error| {
         UsageError::new(error.to_string(), "give the groups as plumb trial fleet --assign wrote them")
     })?;
     install_dir::write_files(&arguments.out, &files).map_err(RunDirError::Write)?;
+    warn_of_danger(&plan, arguments.force);
     printer::out(&format!(
         "{} written below {}. Read README.md there first: it says which of them to choose, and how to undo each.\n",
         counted(files.len(), "file"),
         arguments.out.display()
     ));
     Ok(End::Done)
+}
+
+/// Says which changes the hosts of the Ansible role refuse.
+fn warn_of_danger(plan: &TunePlan, is_forced: bool) {
+    let names = dangerous(plan);
+    if !names.is_empty() && !is_forced {
+        printer::note(&format!(
+            "warning: {} can take down the only way to a host or lose data: the Ansible role fails there before anything is changed, unless the plan is exported with --force",
+            names.join(", ")
+        ));
+    }
 }
 
 fn refuse_taken(directory: &Path) -> Result<(), UsageError> {

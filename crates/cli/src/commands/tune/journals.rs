@@ -53,7 +53,6 @@ pub(super) fn revert(arguments: &RevertArgs) -> Result<End> {
         (Ok(id), _) => id,
         (Err(error), Some(_)) => return Err(error),
         (Err(_), None) => {
-            warn_of_torn(&places);
             printer::out(&match arguments.journal.output {
                 ResultOutput::Json => json(&serde_json::json!({"journal_id": null, "steps": []}))?,
                 ResultOutput::Text => {
@@ -111,16 +110,6 @@ pub(super) fn revert(arguments: &RevertArgs) -> Result<End> {
         ));
     }
     Ok(if reverted.left().next().is_some() { End::Found } else { End::Done })
-}
-
-/// A journal that ends within its head was begun and nothing more, or it was cut off since.
-fn warn_of_torn(places: &Places) {
-    for path in journal::torn(places) {
-        printer::note(&format!(
-            "warning: {} ends within its head: nothing had been changed yet, or it was cut off since; remove it once you know which",
-            path.display()
-        ));
-    }
 }
 
 /// A journal that cannot be read may be the one that is meant: nobody may be told that nothing is changed.
@@ -235,12 +224,15 @@ pub(super) fn status(output: ResultOutput) -> Result<End> {
 }
 
 pub(super) fn history(output: ResultOutput) -> Result<End> {
-    show(
-        output,
-        |_| true,
-        "No changes are written down here. A trial that puts back what it changed keeps no record of it.\n",
-    )
+    let ended = show(output, |_| true, "No changes are written down here.\n");
+    if matches!(output, ResultOutput::Text) {
+        printer::out(NOT_LISTED);
+    }
+    ended
 }
+
+/// What a history has not.
+const NOT_LISTED: &str = "Trials that put back all that they changed are not listed: the directory of each has the settings of its arms.\n";
 
 /// One set of changes, for programs.
 #[derive(Debug, Serialize)]
@@ -268,9 +260,15 @@ struct ListedChange {
     restored: Option<Restored>,
 }
 
+impl ListedChange {
+    /// True if it was to be put back and is not as before the change.
+    fn is_left(&self) -> bool {
+        self.restored.as_ref().is_some_and(|outcome| left_words(outcome).is_some())
+    }
+}
+
 fn show(output: ResultOutput, is_shown: impl Fn(&JournalState) -> bool, nothing: &str) -> Result<End> {
     let (places, host) = (Places::here(), Host::default());
-    warn_of_torn(&places);
     let mut listed = Vec::new();
     let mut unreadable = None;
     for state in journal::all(&places) {
@@ -350,7 +348,14 @@ fn text(listed: &Listed) -> String {
         JournalOwner::Trial { run, .. } => format!("the trial {}", run.display()),
     };
     let changes = counted(listed.changes.len(), "change");
-    let mut text = format!("{}  {} by {who}: {}\n", listed.journal_id, changes, listed.state);
+    let left = listed.changes.iter().filter(|change| change.is_left()).count();
+    let but = match left {
+        0 => String::new(),
+        left => {
+            format!("; {} not as before", if left == 1 { "1 is".to_owned() } else { format!("{left} are") })
+        }
+    };
+    let mut text = format!("{}  {} by {who}: {}{but}\n", listed.journal_id, changes, listed.state);
     if listed.guard_is_gone {
         text += "  its guard is gone: nothing puts it back by itself; plumb tune confirm keeps it, plumb tune revert puts it back\n";
     }
@@ -364,7 +369,7 @@ fn text(listed: &Listed) -> String {
         let [before, after] =
             [&change.before, &change.after].map(|value| value.as_deref().unwrap_or("(unknown)"));
         let since = match &change.reads_now {
-            _ if !change.is_made => {
+            _ if !change.is_made || change.is_left() => {
                 let left = change.restored.as_ref().and_then(left_words);
                 left.map(|why| format!(": {why}")).unwrap_or_default()
             }
@@ -386,6 +391,9 @@ fn is_unconfirmed(state: &JournalState) -> bool {
 fn state_words(state: &JournalState, places: &Places) -> &'static str {
     match (state.reverted.is_some(), state.reverting) {
         (true, Some(cause)) => cause_words(cause),
+        (_, Some(_)) if state.outstanding().any(|step| step.restored.is_some()) => {
+            "put back in part: plumb tune revert tries the rest again"
+        }
         (_, Some(_)) => {
             "put back, but it is not written down that all of it was: plumb tune revert looks again"
         }

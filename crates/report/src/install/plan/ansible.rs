@@ -79,8 +79,14 @@ fn vars(
         );
     }
     let none = if lines.is_empty() { " []" } else { "" };
+    let force = match export.is_forced {
+        true => {
+            "# Changes that can take down the only way to a host, or lose data, are made: whoever exported the plan insisted.\nplumb_tune_force: true\n"
+        }
+        false => "",
+    };
     format!(
-        "---\n{}plumb_tune_role: {}\nplumb_tune_files:{none}\n{lines}",
+        "---\n{}plumb_tune_role: {}\n{force}plumb_tune_files:{none}\n{lines}",
         comment("What the plan decides."),
         export.plan.role.word()
     )

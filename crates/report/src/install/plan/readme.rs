@@ -1,6 +1,6 @@
 //! What a reader of the directory needs: which of the ways to choose, what each file does, where it goes, and what is in none.
 
-use super::{Export, InstallFile};
+use super::{Export, InstallFile, dangerous};
 use crate::paint::printable;
 use plumb_model::figure::counted;
 
@@ -25,6 +25,7 @@ pub(super) fn text(export: &Export<'_>, files: &[InstallFile]) -> String {
             value(&change.after)
         );
     }
+    text += &force(export);
     text += "\n## Files\n\n";
     for file in files {
         text += &format!("- {}: {}\n", code(&file.path), purpose(&file.path));
@@ -43,6 +44,27 @@ pub(super) fn text(export: &Export<'_>, files: &[InstallFile]) -> String {
     text += "\n## Undo\n\n";
     text += UNDO;
     text
+}
+
+/// What the role does with changes that a host refuses without `--force`; empty where the plan has none.
+fn force(export: &Export<'_>) -> String {
+    let names: Vec<String> = dangerous(export.plan).into_iter().map(code).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let done = match export.is_forced {
+        true => {
+            "the Ansible role makes them all the same (`plumb_tune_force`), as the plan was exported with `--force`"
+        }
+        false => {
+            "the Ansible role fails on each host before anything is changed there, unless the plan is exported with `--force` or the role is run with `-e plumb_tune_force=true`"
+        }
+    };
+    format!(
+        "\nThese can take down the only way to a host, or lose data: {}. `plumb tune apply` refuses them without `--force`, and {done}. The other files \
+         set them without asking.\n",
+        names.join(", ")
+    )
 }
 
 const CHOOSE: &str = "Choose one of these, not two: what two programs set, the later one wins, and an undo of one is undone by the other.

@@ -110,7 +110,7 @@ fn around() -> Surroundings {
 }
 
 fn of(plan: &TunePlan) -> Vec<InstallFile> {
-    exported(plan, &around(), &[]).unwrap()
+    exported(plan, &around(), ForMany::default()).unwrap()
 }
 
 fn text<'f>(files: &'f [InstallFile], path: &str) -> &'f str {
@@ -203,7 +203,8 @@ fn a_plan_of_a_profile_alone_has_no_file_that_says_nothing() {
 fn groups_are_an_inventory_and_no_host_is_in_both() {
     let member = |name: &str, group: &str| Member { name: name.to_owned(), group: group.to_owned() };
     let plan = plan(vec![change("net.core.somaxconn", "128", "4096")]);
-    let files = |members: &[Member]| exported(&plan, &Surroundings::default(), members);
+    let files =
+        |groups: &[Member]| exported(&plan, &Surroundings::default(), ForMany { groups, force: false });
     let good = [member("b", "test"), member("a", "control"), member("c", "test"), member("d", "left out")];
     let made = files(&good).unwrap();
     let inventory = text(&made, "ansible/inventory.ini");
@@ -216,6 +217,28 @@ fn groups_are_an_inventory_and_no_host_is_in_both() {
     for name in ["a b", "a[1:9]", "a=b", "{{ x }}", "", "a\nb", "-a"] {
         assert!(matches!(files(&[member(name, "test")]), Err(InventoryError::Name { .. })), "{name:?}");
     }
+}
+
+#[test]
+fn what_a_host_refuses_without_force_is_said_and_forced_only_where_that_was_asked_for() {
+    let flags = PlannedChange { risk: Risk::LockOut, ..change("/sys/class/net/eth0/mtu", "1500", "9000") };
+    let plan = plan(vec![change("net.core.somaxconn", "128", "4096"), flags]);
+    let files = |force| exported(&plan, &Surroundings::default(), ForMany { groups: &[], force }).unwrap();
+    let [plain, forced] = [false, true].map(files);
+    let vars = "ansible/roles/plumb_tune/vars/main.yml";
+    assert!(
+        !text(&plain, vars).contains("force") && text(&forced, vars).contains("\nplumb_tune_force: true\n")
+    );
+    assert!(
+        text(&plain, "ansible/roles/plumb_tune/defaults/main.yml").contains("\nplumb_tune_force: false\n")
+    );
+    let apply = text(&plain, "ansible/roles/plumb_tune/tasks/apply.yml");
+    assert!(apply.contains("['--force'] if plumb_tune_force | bool else []"), "{apply}");
+    assert!(plain[0].text.contains("or lose data: `/sys/class/net/eth0/mtu`"), "{}", plain[0].text);
+    assert!(
+        plain[0].text.contains("fails on each host") && forced[0].text.contains("makes them all the same")
+    );
+    assert!(!of(&every_kind())[0].text.contains("--force"));
 }
 
 /// `sh` over a script that it is given.
@@ -322,7 +345,7 @@ proptest! {
         };
         let good = [change("net.core.somaxconn", "128", "4096"), change("affinity:7", "0", "1")];
         let all: Vec<PlannedChange> = good.into_iter().chain([change(&key, &before, &after)]).collect();
-        let files = exported(&plan(all), &around, &[]).unwrap();
+        let files = exported(&plan(all), &around, ForMany::default()).unwrap();
         for file in &files {
             assert_is_sound(file);
         }
