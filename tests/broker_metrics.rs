@@ -4,8 +4,9 @@
 use crate::program::{Ended, Program};
 use crate::tls_server::serve;
 use plumb_lab::sink::{SinkBroker, SinkOptions};
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// base64 of `monitor:hunter2-hunter2` (RFC 7617).

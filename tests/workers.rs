@@ -181,7 +181,7 @@ fn a_run_that_ends_after_a_worker_was_lost_has_no_figure_of_that_block_and_says_
     let mut run = start(&scenario(&sink, load), &["--workers", "2"]);
     let stays = run.worker("stays").start();
     let mut killed = run.worker("killed").start();
-    let begun = |worker: &mut Running| worker.complained().matches("a block begins").count();
+    let begun = |worker: &Running| worker.complained().matches("a block begins").count();
     killed.wait_for("the second block", |worker| (begun(worker) == 2).then_some(()));
     std::thread::sleep(Duration::from_millis(1_500));
     killed.signal(Signal::KILL);
@@ -193,7 +193,10 @@ fn a_run_that_ends_after_a_worker_was_lost_has_no_figure_of_that_block_and_says_
     let document = ended.json();
     let (of_run, step) = (&document["run"], &document["steps"][0]);
     assert_eq!(of_run["state"]["kind"], "interrupted", "{of_run:#}");
-    assert_eq!((&of_run["lost_block"]["worker"], &of_run["lost_block"]["block"]), (&"killed".into(), &1.into()));
+    assert_eq!(
+        (&of_run["lost_block"]["worker"], &of_run["lost_block"]["block"]),
+        (&"killed".into(), &1.into())
+    );
     assert_eq!(of_run["resumed"], serde_json::json!([]));
     assert_eq!(step["blocks"].as_array().map(Vec::len), Some(1), "{:#}", step["blocks"]);
     assert_eq!((counts(&document, "sent"), counts(&document, "acked")), (&600.into(), &600.into()));
