@@ -177,7 +177,7 @@ fn a_worker_that_is_killed_ends_its_block_and_one_of_its_name_takes_its_place() 
 #[test]
 fn a_run_that_ends_after_a_worker_was_lost_has_no_figure_of_that_block_and_says_whose_it_was() {
     let sink = SinkBroker::start(SinkOptions::default()).unwrap();
-    let load = "blocks: 2\nload: {rate: 200, duration: 3s, warm_up: 0s, producers: 2, size: 100B}\n";
+    let load = "blocks: 2\nload: {rate: 200, duration: 6s, warm_up: 0s, producers: 2, size: 100B}\n";
     let mut run = start(&scenario(&sink, load), &["--workers", "2"]);
     let stays = run.worker("stays").start();
     let mut killed = run.worker("killed").start();
