@@ -217,11 +217,15 @@ fn a_run_that_went_on_says_when_and_what_was_lost() {
     let at = "2026-01-02T03:04:05Z".to_owned();
     let went_on = |lost_block, changes| Resumption { at: at.clone(), blocks_kept: 3, changes, lost_block };
     document.run.resumed =
-        vec![went_on(lost_block, vec![]), went_on(None, vec!["a broker was restarted".into()])];
+        vec![went_on(lost_block.clone(), vec![]), went_on(None, vec!["a broker was restarted".into()])];
+    document.run.lost_block = lost_block;
     let text = render(&document, TextStyle { width: 400, ..PLAIN });
     for sentence in [
-        "Worker two was lost in block 2 of #2 (the link to two broke off). It came back, and the run went on at 2026-01-02 03:04:05 UTC: that \
-         block is measured anew and counts nowhere, though 1,312 messages of it were sent and 1,300 acknowledged by what is known.",
+        "Worker two was lost in block 2 of #2 (the link to two broke off). The run went on at 2026-01-02 03:04:05 UTC: that \
+         block is measured anew and counts nowhere; of it at least 1,312 messages were sent and 1,300 acknowledged, and are in its topic with \
+         those of its warm-up.",
+        "Worker two was lost in block 2 of #2 (the link to two broke off), and the run ended: that block counts nowhere; of it at least 1,312 \
+         messages were sent",
         "It went on at 2026-01-02 03:04:05 UTC after it had been stopped or killed, with 3 blocks done by then. Changed since before: a \
          broker was restarted.",
     ] {
