@@ -51,6 +51,26 @@ fn runs_that_differ_by_more_than_their_blocks_are_said_to_and_no_more() {
 }
 
 #[test]
+fn a_difference_that_the_workers_clocks_could_make_is_not_told_from_blocks() {
+    let mean = |share: f64| {
+        let mut b = later(3.0);
+        for block in &mut b.steps[0].blocks {
+            let mean_ns = block.end_to_end.mean_ns.unwrap();
+            block.end_to_end.clock_error_ns = Some((mean_ns * share) as u64);
+        }
+        let result = compare(side(&healthy(), None), side(&b, None)).unwrap();
+        result.steps[0].metrics.iter().find(|metric| metric.name == "end_to_end.mean").unwrap().clone()
+    };
+    // A third of the longer one is all of the shorter one: two thirds are what they differ by.
+    let (within, beyond) = (mean(0.75), mean(0.1));
+    assert_eq!((within.says, within.p), (CompareSays::CannotTell, None));
+    assert!(within.within_low.unwrap() < 1.0 && within.within_high.unwrap() > 3.0, "{within:?}");
+    assert_eq!(beyond.says, CompareSays::DiffersMoreThanBlocks);
+    assert!(beyond.p.is_some() && beyond.within_low.unwrap() < 2.9, "{beyond:?}");
+    assert_eq!(mean(2.0).says, CompareSays::CannotTell, "an error beyond the latency itself");
+}
+
+#[test]
 fn three_blocks_against_three_cannot_tell_whatever_they_are() {
     let (mut a, mut b) = (healthy(), later(100.0));
     a.steps[0].blocks.truncate(3);
