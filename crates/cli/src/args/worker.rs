@@ -55,7 +55,7 @@ pub(crate) enum WorkerCommand {
 #[derive(Debug, Args)]
 pub(crate) struct JoinArgs {
     /// The run's address, as it prints it
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "HOST:PORT", value_parser = address)]
     pub(crate) join: String,
     /// The digest of the run's certificate, as it prints it
     #[arg(long, value_name = "HEX", required_unless_present = "cert_file")]
@@ -75,6 +75,19 @@ pub(crate) struct JoinArgs {
     /// Try to join for so long [default: 1m]
     #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
     pub(crate) within: Option<Nanos>,
+}
+
+/// An address as a run prints it.
+fn address(text: &str) -> Result<String, String> {
+    let fault =
+        || "expected HOST:PORT as the run prints it, an IPv6 address in brackets: [::1]:7587".to_owned();
+    let (host, port) = text.rsplit_once(':').ok_or_else(fault)?;
+    let is_name = !host.is_empty() && !host.contains(':');
+    let is_in_brackets = host.starts_with('[') && host.ends_with(']');
+    match port.parse::<u16>() {
+        Ok(1..) if is_name || is_in_brackets => Ok(text.to_owned()),
+        _ => Err(fault()),
+    }
 }
 
 /// `plumb worker secrets`
@@ -111,4 +124,21 @@ pub(crate) struct ManifestArgs {
     /// A PersistentVolumeClaim for the run's directory; without one the text report is all that is left
     #[arg(long, value_name = "CLAIM")]
     pub(crate) results: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::address;
+
+    #[test]
+    fn an_address_has_a_host_and_a_port_and_ipv6_has_brackets() {
+        for whole in ["control:7587", "127.0.0.1:1", "[::1]:7587", "control.example.com:65535"] {
+            assert_eq!(address(whole).as_deref(), Ok(whole));
+        }
+        for faulty in
+            ["control", "fd77::10", "::1:7587", ":7587", "control:0", "control:70000", "control:port"]
+        {
+            assert!(address(faulty).is_err(), "{faulty}");
+        }
+    }
 }
