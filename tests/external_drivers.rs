@@ -643,3 +643,13 @@ fn the_jar_is_the_one_that_the_script_made_of_this_source() {
         String::from_utf8_lossy(&checked.stdout)
     );
 }
+
+/// What a driver prints goes into documents.
+#[test]
+fn a_driver_does_not_inherit_the_password_of_the_brokers_metrics() {
+    let program = Program::new(["driver", "check", "--", "sh", "-c"])
+        .args(["echo \"told: <$PLUMB_METRICS_PASSWORD$ELSE>\"; exit 3"]);
+    let ended = program.env("PLUMB_METRICS_PASSWORD", "hunter2hunter2").env("ELSE", "inherited").run();
+    let said = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(said.contains("told: <inherited>") && !said.contains("hunter2"), "{said}");
+}

@@ -63,6 +63,30 @@ fn batches_that_the_topic_does_not_take_are_refused_in_the_brokers_words_and_not
     assert_replays(&searched);
 }
 
+/// What waits in the client is more than the topic takes in a batch, with the user's own settings too.
+const TOO_LARGE: &str = "\
+load: {rate: 2000, size: 1000B, warm_up: 100ms}
+topic: {configs: {max.message.bytes: 5000}}
+search: {budget: 14, block: 300ms, settings: [producer.linger.ms]}
+setups:
+- producer: {linger.ms: 30}
+";
+
+#[test]
+fn what_the_broker_does_not_take_of_ones_own_settings_is_no_refusal_of_others() {
+    let sink = sink();
+    let ended = search(&sink, TOO_LARGE).args(["--trial-only"]).run();
+    let blocks = document(&ended.path("found/search")).settings_search.unwrap().blocks;
+    let failed = |is_own: bool| {
+        let is_it = |block: &&SearchBlock| block.settings.is_empty() == is_own;
+        blocks.iter().filter(is_it).filter_map(|block| block.failed.as_deref()).collect::<Vec<_>>()
+    };
+    let says_why = |why: &&str| why.contains("MSG_SIZE_TOO_LARGE");
+    assert!(!failed(true).is_empty() && failed(true).iter().all(says_why), "{blocks:#?}");
+    assert!(blocks.iter().all(|block| block.refused.is_none()), "{blocks:#?}");
+    assert_eq!(json(&ended.path("found/search.json"))["refused"], serde_json::json!([]));
+}
+
 #[test]
 fn a_topic_that_the_broker_does_not_make_is_about_the_topics_settings_and_the_rest_is_searched() {
     let sink = sink();

@@ -19,7 +19,7 @@ use plumb_load::random::Random;
 use plumb_load::schedule::Share;
 use plumb_model::document::RunDocument;
 use plumb_model::plan::{Length, Properties, TopicPlan};
-use plumb_model::settings_search::{SearchBlock, SettingsSearchResult, of_owner, step_with};
+use plumb_model::settings_search::{Refusal, SearchBlock, SettingsSearchResult, of_owner, step_with};
 use plumb_model::trial::ArmPlan;
 use plumb_model::tunable::Owner;
 pub(super) use search_block::GiveUp;
@@ -85,9 +85,15 @@ impl SearchBlocks {
         else {
             return Outcome::Nothing;
         };
-        // What happens with the user's own settings as well is no refusal of others.
-        let own_fail = |own: &SearchBlock| own.settings.is_empty() && own.failed.is_some();
-        if block.path.is_some() && result.blocks.iter().any(own_fail) {
+        // What the broker does not take of the user's own settings either is no refusal of others.
+        let of_own = |refusal: &Refusal| {
+            let reason = refusal.words.split_once(": ").map_or(refusal.words.as_str(), |(_, reason)| reason);
+            let is_it = |own: &SearchBlock| {
+                own.settings.is_empty() && own.failed.as_ref().is_some_and(|failed| failed.contains(reason))
+            };
+            result.blocks.iter().any(is_it)
+        };
+        if block.block.refused.as_ref().is_some_and(of_own) {
             block.block.refused = None;
         }
         if result.path.is_none() && block.block.settings.is_empty() {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::healthy::healthy;
 use plumb_model::best::BestPurpose;
+use plumb_model::finding::{Finding, Severity};
 use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::{ClusterWords, LoadWords, OneOrMany, RateWords, Scenario, SearchWords};
 use plumb_model::search::SearchResult;
