@@ -9,10 +9,7 @@ pub(crate) use worker::WorkersArgs;
 
 mod compat;
 
-pub(crate) use compat::{
-    CompatArgs, ConsumerPerfArgs, ConsumerPerfRefused, Dialect, ImportArgs, ImportFrom, ImportOmbArgs,
-    ProducerPerfArgs, ProducerPerfRefused, Tool,
-};
+pub(crate) use compat::{CompatArgs, ImportArgs, ImportFrom, ImportOmbArgs, Tool};
 
 pub(crate) mod driver;
 pub(crate) mod observe;

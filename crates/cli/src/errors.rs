@@ -4,7 +4,6 @@
 
 use crate::near;
 use crate::printer::StdoutError;
-use crate::scenario_file::ScenarioFileError;
 use plumb_fleet::{FleetInputError, PrometheusError};
 use plumb_judge::fleet::FleetError;
 use plumb_lab::kafka::LabError;
@@ -18,9 +17,12 @@ use plumb_probe::crypto::CryptoError;
 use plumb_probe::memory::{MemoryError, NodesError};
 use plumb_probe::network::NetworkError;
 use plumb_probe::storage::StorageError;
+use plumb_scenario::file::ScenarioFileError;
 use plumb_session::client_config::ConfigFileError;
 use plumb_session::run_dir::RunDirError;
-use plumb_session::{HookError, LinkError, ResumeError, SessionError, TooLittleMemory, TooLittleSpace};
+use plumb_session::{
+    HookError, LinkError, ResumeError, SecretError, SessionError, TooLittleMemory, TooLittleSpace,
+};
 use plumb_stats::histogram::HistogramError;
 use plumb_tune::apply::ApplyError;
 use plumb_tune::danger::Danger;
@@ -43,6 +45,7 @@ const KINDS: &[AsKind] = &[
     kind::<ResumeError>,
     kind::<LoadError>,
     kind::<LinkError>,
+    kind::<SecretError>,
     kind::<LabError>,
     kind::<SinkError>,
     kind::<ObserveError>,

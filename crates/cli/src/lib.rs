@@ -6,7 +6,6 @@
 mod args;
 mod client_properties;
 mod commands;
-mod compat;
 mod conditions;
 mod errors;
 mod handed_over;
@@ -18,11 +17,9 @@ mod near;
 mod printer;
 mod progress;
 mod result_dir;
-mod scenario_file;
 pub mod schema;
 mod stop;
 mod whole_file;
-mod yaml;
 
 use clap::FromArgMatches;
 use std::process::ExitCode;

@@ -1,9 +1,7 @@
 //! The receiver of batches: the interface between the reader of a file format and the rows.
 
 use crate::batch::Batch;
-use crate::error::FleetInputError;
 use crate::rows::Refused;
-use std::path::Path;
 
 /// The receiver of the batches that a reader of one file format reads.
 pub(crate) trait BatchSink {
@@ -16,9 +14,4 @@ pub(crate) trait BatchSink {
     ///
     /// [`Refused`], and the reader ends.
     fn batch(&mut self, batch: &Batch, read: f64) -> Result<(), Refused>;
-}
-
-/// The error of a file that cannot be opened.
-pub(crate) fn opening(path: &Path, source: std::io::Error) -> FleetInputError {
-    FleetInputError::Open { path: path.to_owned(), source }
 }

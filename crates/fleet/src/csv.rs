@@ -1,7 +1,7 @@
 //! A CSV file of samples, line by line; the delimiter is the one that its header has most of.
 
 use crate::batch::{BATCH_ROWS, Batch, NO_NAME, NO_TIME, NameColumn};
-use crate::batch_sink::{BatchSink, opening};
+use crate::batch_sink::BatchSink;
 use crate::error::FleetInputError;
 use crate::instant::instant;
 use crate::quotes::Quotes;
@@ -32,7 +32,7 @@ pub(crate) fn read(
     zone: &TimeZone,
     sink: &mut impl BatchSink,
 ) -> Result<(), Refused> {
-    let file = File::open(path).map_err(|source| opening(path, source))?;
+    let file = File::open(path).map_err(|source| FleetInputError::opening(path, source))?;
     let size = file.metadata().map_or(0, |file| file.len()).max(1) as f64;
     let mut file = BufReader::with_capacity(1 << 20, file);
     let delimiter = delimiter(path, &mut file)?;

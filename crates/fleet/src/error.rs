@@ -2,7 +2,7 @@
 
 use plumb_model::fault::{Fault, HasFault};
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// Figures that cannot be read, or not be believed.
@@ -286,6 +286,13 @@ fn listed(names: &[String]) -> String {
     match names.len().saturating_sub(SHOWN) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+impl FleetInputError {
+    /// A file that cannot be opened or read.
+    pub(crate) fn opening(path: &Path, source: std::io::Error) -> Self {
+        FleetInputError::Open { path: path.to_owned(), source }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Files of samples, each a CSV or a Parquet file by its first bytes, read in the order in which they are named.
 
 use crate::batch::Batch;
-use crate::batch_sink::{BatchSink, opening};
+use crate::batch_sink::BatchSink;
 use crate::error::FleetInputError;
 use crate::exclusions::Exclusions;
 use crate::intervals::Intervals;
@@ -72,7 +72,7 @@ impl Input<'_, '_> {
         let origin = |path: &std::path::PathBuf| {
             Ok(Origin {
                 path: path.clone(),
-                by_line: !is_parquet(path).map_err(|source| opening(path, source))?,
+                by_line: !is_parquet(path).map_err(|source| FleetInputError::opening(path, source))?,
             })
         };
         self.files.paths.iter().map(origin).collect()
@@ -139,7 +139,7 @@ impl Input<'_, '_> {
                 share: &share,
             };
             let zone = &self.request.window.zone;
-            match is_parquet(path).map_err(|source| opening(path, source))? {
+            match is_parquet(path).map_err(|source| FleetInputError::opening(path, source))? {
                 true => parquet::read(path, &columns, zone, &mut passing)?,
                 false => csv::read(path, &columns, zone, &mut passing)?,
             }

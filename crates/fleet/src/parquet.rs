@@ -9,7 +9,7 @@ mod moments;
 mod numbers;
 
 use crate::batch::{BATCH_ROWS, Batch, NameColumn};
-use crate::batch_sink::{BatchSink, opening};
+use crate::batch_sink::BatchSink;
 use crate::error::FleetInputError;
 use crate::request::FleetColumns;
 use crate::rows::Refused;
@@ -42,7 +42,7 @@ pub(crate) fn read(
     zone: &TimeZone,
     sink: &mut impl BatchSink,
 ) -> Result<(), Refused> {
-    let file = File::open(path).map_err(|source| opening(path, source))?;
+    let file = File::open(path).map_err(|source| FleetInputError::opening(path, source))?;
     let reader = SerializedFileReader::new(file).map_err(|error| damaged(path, &error))?;
     let places = Places::find(path, columns, &reader)?;
     places.readable(path, &reader)?;
@@ -245,7 +245,7 @@ impl Decoder<'_> {
 
     fn all(&self, groups: impl Iterator<Item = usize>) -> Result<(), FleetInputError> {
         // A file of its own: handles that are copies share one position.
-        let file = File::open(self.path).map_err(|source| opening(self.path, source))?;
+        let file = File::open(self.path).map_err(|source| FleetInputError::opening(self.path, source))?;
         let reader = SerializedFileReader::new(file).map_err(|error| damaged(self.path, &error))?;
         for group in groups {
             let done = self.group(&reader, group).map_err(|error| damaged(self.path, &error))?;

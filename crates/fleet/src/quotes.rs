@@ -1,7 +1,6 @@
 //! Quotes in a CSV file that take in more than a cell: one that is never closed hides all the lines behind it, one that is closed by
 //! the next line's hides a few.
 
-use crate::batch_sink::opening;
 use crate::error::FleetInputError;
 use ::csv::{ByteRecord, Position};
 use std::fs::File;
@@ -60,7 +59,7 @@ impl<'a> Quotes<'a> {
     pub(crate) fn closed(&self) -> Result<(), FleetInputError> {
         let Some(Begin { mut file, line }) = self.begin()? else { return Ok(()) };
         let mut record = Vec::new();
-        file.read_to_end(&mut record).map_err(|source| opening(self.path, source))?;
+        file.read_to_end(&mut record).map_err(|source| FleetInputError::opening(self.path, source))?;
         match left_open(&record, self.delimiter) {
             None => Ok(()),
             Some(lines) => Err(self.open(line + lines)),
@@ -80,7 +79,7 @@ impl<'a> Quotes<'a> {
             }
             Ok(Begin { file, line })
         };
-        begin().map(Some).map_err(|source| opening(self.path, source))
+        begin().map(Some).map_err(|source| FleetInputError::opening(self.path, source))
     }
 
     /// True if a line has as many delimiters as the header.

@@ -9,6 +9,7 @@ mod bounds;
 mod case;
 mod cause;
 mod causes;
+mod client;
 mod measure;
 mod stages;
 mod threads;

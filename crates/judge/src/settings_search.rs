@@ -3,6 +3,7 @@
 //! [`crate::best`] chooses among points; here the points are settings of a step, and what cannot do is ruled out by the load alone and by
 //! what the first block told.
 
+mod arms;
 mod physics;
 mod refusal;
 mod report;
@@ -22,11 +23,9 @@ use plumb_model::settings_search::{
 use plumb_model::start_setting::{self, StartChange};
 use std::cmp::Ordering;
 
+pub use arms::{ALL, AS_IS, FEWER, PROPOSED, SHOWN, started_with, without};
 pub use refusal::{About, refusal, refuses_messages};
-pub use report::{
-    ALL, AS_IS, FEWER, PROPOSED, Runs, SHOWN, ToProve, promise, proven, report, started_with, to_prove,
-    without,
-};
+pub use report::{Runs, ToProve, promise, proven, report, to_prove};
 pub use taking_back::{Part, Taken, TakingBack, shown_to_matter, taking_back};
 
 /// The next action of a search.

@@ -39,12 +39,13 @@ pub use unit::{Unit, comparisons, deciding_level};
 use crate::comparison::level;
 use crate::setup::Setup;
 use caveats::NoiseFloor;
+use counts::Count;
 use metric::{Metric, TrialMetric};
 use pairs::Compared;
 use plumb_model::document::{BlockResult, RunDocument};
 use plumb_model::finding::Validity;
 use plumb_model::trial::{
-    Against, ArmPlan, ArmResult, MetricRole, TRIAL_SCHEMA_VERSION, TrialPlan, TrialResult,
+    Against, ArmPlan, ArmResult, MetricRole, TRIAL_SCHEMA_VERSION, TrialMethod, TrialPlan, TrialResult,
 };
 use rounds::Measured;
 use rounds::Rounds;
@@ -143,7 +144,12 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// The metric that decides; none where it says nothing of some arm.
+    /// The count that decides; none where a metric does.
+    pub(crate) fn count(&self) -> Option<&'static Count> {
+        counts::find(&self.plan.primary)
+    }
+
+    /// The metric that decides; none where a count does, or where it says nothing of some arm.
     pub(crate) fn primary(&self) -> Option<&'static Metric> {
         let metric = metric::find(&self.plan.primary)?;
         self.arms.iter().all(|arm| metric.applies(&arm.setup)).then_some(metric)
@@ -163,12 +169,14 @@ impl<'a> Trial<'a> {
         primary.map(TrialMetric::primary).into_iter().chain(others).collect()
     }
 
-    /// All metrics of the reference held against itself, the one that decides first.
+    /// All metrics of the reference held against itself, what decides first.
     fn floor(&self) -> Vec<Compared> {
         let Some(again) = &self.again else { return Vec::new() };
         let of = Opponents { arm: again, against: &self.arms[0] };
+        let count = self.count().map(|count| counts::compare(self, count, of, MetricRole::Primary));
         let metrics = self.metrics(of).into_iter();
-        let compared = metrics.filter_map(|metric| pairs::compare(self, metric, of, 1));
+        let compared =
+            count.into_iter().chain(metrics.filter_map(|metric| pairs::compare(self, metric, of, 1)));
         compared.map(|compared| verdict::with_verdict(self, compared)).collect()
     }
 }
@@ -186,7 +194,7 @@ pub(crate) fn result(document: &RunDocument, validity: &Validity) -> Option<Tria
         trial: &trial,
         judged: &judged,
         unequal_guarantees: &unequal_guarantees,
-        noise_floor_ratio,
+        noise: noise_in_words(noise_floor_ratio, floor.first()),
         findings: findings.len(),
     }
     .sentences();
@@ -217,9 +225,20 @@ fn noise_floor(trial: &Trial, floor: &[Compared], validity: &Validity) -> Result
     let equal = [again, &trial.arms[0]];
     match verdicts::faults(&equal, &equal, validity).into_iter().next() {
         Some(fault) => Err(fault),
+        None if primary.result.method == TrialMethod::Counts => Err("a count has no ratio".to_owned()),
         None => floor_ratio(primary).ok_or_else(|| {
             primary.result.absent.clone().unwrap_or_else(|| "its interval has no end yet".to_owned())
         }),
+    }
+}
+
+/// How much equal arms differ, as a sentence.
+fn noise_in_words(ratio: Option<f64>, floor: Option<&Compared>) -> String {
+    let count = floor.map(|floor| &floor.result).filter(|result| result.method == TrialMethod::Counts);
+    match (ratio, count.and_then(|count| count.absent.as_ref())) {
+        (Some(ratio), _) => format!("Equal arms may differ by {} here", caveats::up_to(ratio)),
+        (None, Some(said)) => format!("Equal arms: {said}"),
+        (None, None) => "How much equal arms differ here is not known".to_owned(),
     }
 }
 

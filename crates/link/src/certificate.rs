@@ -4,11 +4,10 @@
 //! A worker trusts the one certificate whose digest it was given, whoever signed it and whatever names it has, as `kubeadm join` does with
 //! `--discovery-token-ca-cert-hash`. TLS 1.3 alone: both sides are of one build.
 
-use crate::error::LinkError;
+use crate::digest::CertificateDigest;
+use crate::secret_error::SecretError;
 use crate::secret_file;
-use crate::token::{hex, read_hex};
 use rcgen::CertifiedKey;
-use ring::digest::{SHA256, digest};
 use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
@@ -17,60 +16,10 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, Serve
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, Error, ServerConfig, SignatureScheme};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Nobody looks at it: the digest says who it is. rustls wants one.
 const NAME: &str = "plumb-run";
-
-/// SHA-256 of a certificate in DER.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct CertificateDigest([u8; 32]);
-
-impl CertificateDigest {
-    fn of(certificate: &CertificateDer<'_>) -> Self {
-        let mut bytes = [0; 32];
-        bytes.copy_from_slice(digest(&SHA256, certificate).as_ref());
-        CertificateDigest(bytes)
-    }
-
-    /// Of the first certificate of a PEM file.
-    ///
-    /// # Errors
-    /// When the file cannot be read or has none.
-    pub fn of_file(path: &Path) -> Result<CertificateDigest, LinkError> {
-        read_certificate(path).map(|certificate| CertificateDigest::of(&certificate))
-    }
-
-    /// Its bytes.
-    pub fn bytes(&self) -> [u8; 32] {
-        self.0
-    }
-}
-
-impl fmt::Display for CertificateDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex(&self.0))
-    }
-}
-
-impl fmt::Debug for CertificateDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl FromStr for CertificateDigest {
-    type Err = String;
-
-    /// From 64 hexadecimal digits, with or without colons between pairs, as `openssl x509 -fingerprint` prints them.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let digits: String = text.trim().chars().filter(|character| *character != ':').collect();
-        let mut bytes = [0; 32];
-        let expected = || format!("expected 64 hexadecimal digits (SHA-256 of a certificate), got {text:?}");
-        read_hex(&digits, &mut bytes).map(|()| CertificateDigest(bytes)).ok_or_else(expected)
-    }
-}
 
 /// The files of a certificate and of its key, in PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +35,7 @@ impl CertificateFiles {
     ///
     /// # Errors
     /// When one of the files is there already or cannot be written, or no certificate made.
-    pub fn create(&self) -> Result<CertificateDigest, LinkError> {
+    pub fn create(&self) -> Result<CertificateDigest, SecretError> {
         let CertifiedKey { cert, signing_key } = new_certificate()?;
         secret_file::create(secret_file::KEY, &self.key, &signing_key.serialize_pem())?;
         secret_file::create_open("certificate file", &self.certificate, &cert.pem())?;
@@ -112,22 +61,22 @@ impl Certificate {
     ///
     /// # Errors
     /// When none can be made.
-    pub fn make() -> Result<Certificate, LinkError> {
+    pub fn make() -> Result<Certificate, SecretError> {
         let CertifiedKey { cert, signing_key } = new_certificate()?;
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
-        Certificate::of(cert.der().clone(), key).map_err(|why| LinkError::Certificate { why })
+        Certificate::of(cert.der().clone(), key).map_err(|why| SecretError::Certificate { why })
     }
 
     /// One that was made before.
     ///
     /// # Errors
     /// When a file cannot be read or holds something else, everybody may read the key, or the two do not belong together.
-    pub fn read(files: &CertificateFiles) -> Result<Certificate, LinkError> {
+    pub fn read(files: &CertificateFiles) -> Result<Certificate, SecretError> {
         let certificate = read_certificate(&files.certificate)?;
         let text = secret_file::read(secret_file::KEY, &files.key)?;
         let key = PrivateKeyDer::from_pem_slice(&text)
-            .map_err(|_| LinkError::NotPem { what: "private key", path: files.key.clone() })?;
-        Certificate::of(certificate, key).map_err(|why| LinkError::UnusableKey {
+            .map_err(|_| SecretError::NotPem { what: "private key", path: files.key.clone() })?;
+        Certificate::of(certificate, key).map_err(|why| SecretError::UnusableKey {
             certificate: files.certificate.clone(),
             key: files.key.clone(),
             why,
@@ -146,15 +95,23 @@ impl Certificate {
     }
 }
 
-fn new_certificate() -> Result<CertifiedKey<rcgen::KeyPair>, LinkError> {
+fn new_certificate() -> Result<CertifiedKey<rcgen::KeyPair>, SecretError> {
     rcgen::generate_simple_self_signed([NAME.to_owned()])
-        .map_err(|error| LinkError::Certificate { why: error.to_string() })
+        .map_err(|error| SecretError::Certificate { why: error.to_string() })
 }
 
-fn read_certificate(path: &Path) -> Result<CertificateDer<'static>, LinkError> {
+/// The digest of the first certificate of a PEM file.
+///
+/// # Errors
+/// When the file cannot be read or has none.
+pub fn digest_of_file(path: &Path) -> Result<CertificateDigest, SecretError> {
+    read_certificate(path).map(|certificate| CertificateDigest::of(&certificate))
+}
+
+fn read_certificate(path: &Path) -> Result<CertificateDer<'static>, SecretError> {
     let text = secret_file::read_open("certificate file", path)?;
     CertificateDer::from_pem_slice(&text)
-        .map_err(|_| LinkError::NotPem { what: "certificate", path: path.to_owned() })
+        .map_err(|_| SecretError::NotPem { what: "certificate", path: path.to_owned() })
 }
 
 /// The worker's side, for one connection.
@@ -164,12 +121,12 @@ pub(crate) struct Pinned {
 }
 
 impl Pinned {
-    pub(crate) fn new(expected: CertificateDigest) -> Result<Self, LinkError> {
+    pub(crate) fn new(expected: CertificateDigest) -> Result<Self, SecretError> {
         let provider = provider();
         let verifier = Arc::new(Pin { expected, got: Mutex::default(), provider: Arc::clone(&provider) });
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&rustls::version::TLS13])
-            .map_err(|error| LinkError::Certificate { why: error.to_string() })?
+            .map_err(|error| SecretError::Certificate { why: error.to_string() })?
             .dangerous()
             .with_custom_certificate_verifier(Arc::clone(&verifier) as _)
             .with_no_client_auth();
@@ -178,8 +135,8 @@ impl Pinned {
     }
 
     /// A TLS session before its handshake.
-    pub(crate) fn session(&self) -> Result<ClientConnection, LinkError> {
-        let failed = |error: &dyn fmt::Display| LinkError::Certificate { why: error.to_string() };
+    pub(crate) fn session(&self) -> Result<ClientConnection, SecretError> {
+        let failed = |error: &dyn fmt::Display| SecretError::Certificate { why: error.to_string() };
         let name = ServerName::try_from(NAME).map_err(|error| failed(&error))?;
         ClientConnection::new(Arc::clone(&self.config), name).map_err(|error| failed(&error))
     }
@@ -274,13 +231,13 @@ mod tests {
         let files = files(directory.path(), 1);
         let digest = files.create().unwrap();
         assert_eq!(Certificate::read(&files).unwrap().digest, digest);
-        assert_eq!(CertificateDigest::of_file(&files.certificate).unwrap(), digest);
+        assert_eq!(digest_of_file(&files.certificate).unwrap(), digest);
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&files.key), 0o600);
         // A worker may run as another user than the one who brought it the file.
         assert_eq!(mode(&files.certificate) & 0o400, 0o400);
         assert_ne!(mode(&files.certificate) & 0o044, 0, "or this machine's umask hides it");
-        assert!(matches!(files.create(), Err(LinkError::File { .. })), "a key is not overwritten");
+        assert!(matches!(files.create(), Err(SecretError::File { .. })), "a key is not overwritten");
     }
 
     #[test]
@@ -294,11 +251,11 @@ mod tests {
                 .unwrap_err()
         };
         let mixed = read(&one.certificate, &other.key);
-        assert!(matches!(mixed, LinkError::UnusableKey { .. }), "{mixed:?}");
+        assert!(matches!(mixed, SecretError::UnusableKey { .. }), "{mixed:?}");
         let turned = read(&one.key, &one.certificate);
-        assert!(matches!(turned, LinkError::NotPem { what: "certificate", .. }), "{turned:?}");
+        assert!(matches!(turned, SecretError::NotPem { what: "certificate", .. }), "{turned:?}");
         std::fs::set_permissions(&one.key, std::fs::Permissions::from_mode(0o644)).unwrap();
         let open = read(&one.certificate, &one.key);
-        assert!(matches!(open, LinkError::SecretOpen { mode: 0o644, .. }), "{open:?}");
+        assert!(matches!(open, SecretError::SecretOpen { mode: 0o644, .. }), "{open:?}");
     }
 }

@@ -1,15 +1,15 @@
 //! The reasons why a link is not there, or no more.
 
-use crate::certificate::CertificateDigest;
-use crate::frame::FrameError;
+use crate::digest::CertificateDigest;
+use crate::frame::{FrameError, Unreadable};
 use crate::goodbye::Goodbye;
 use crate::greeting::Refusal;
+use crate::secret_error::SecretError;
 use plumb_model::fault::{Fault, HasFault};
 use plumb_model::figure;
 use std::borrow::Cow;
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
@@ -25,61 +25,15 @@ pub enum LinkError {
         /// The kernel's word.
         source: Arc<io::Error>,
     },
-    /// No certificate could be made or used.
-    #[error("no certificate for the link to the workers: {why}")]
-    Certificate {
-        /// The reason.
-        why: String,
-    },
-    /// The system has no randomness to give.
-    #[error("the system has no randomness to give")]
-    NoRandomness,
-    /// A file could not be used.
-    #[error("cannot {attempt} the {what} {}", path.display())]
-    File {
-        /// The attempt: read, write.
-        attempt: &'static str,
-        /// The purpose of the file.
-        what: &'static str,
-        /// The file.
-        path: PathBuf,
+    /// The running program's own file cannot be read.
+    #[error("cannot read the running program's own file")]
+    Program {
         /// The kernel's word.
         source: Arc<io::Error>,
     },
-    /// Everybody may read a secret.
-    #[error("the {what} {} has mode {mode:04o}, expected one that other users cannot read, such as 0600", path.display())]
-    SecretOpen {
-        /// The purpose of the file.
-        what: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// Its permissions.
-        mode: u32,
-    },
-    /// A file holds no token.
-    #[error("{} holds no token: expected 32 hexadecimal digits", path.display())]
-    NoToken {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A file does not hold what it should, in PEM.
-    #[error("{} holds no {what} in PEM", path.display())]
-    NotPem {
-        /// What it should hold.
-        what: &'static str,
-        /// The file.
-        path: PathBuf,
-    },
-    /// A key cannot be used with its certificate.
-    #[error("the key {} cannot be used with the certificate {}: {why}", key.display(), certificate.display())]
-    UnusableKey {
-        /// The file of the certificate.
-        certificate: PathBuf,
-        /// The file of the key.
-        key: PathBuf,
-        /// The reason.
-        why: String,
-    },
+    /// Token, certificate or key cannot be made, read or used.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
     /// Workers did not come in time.
     #[error("{} of {expected} workers joined within {} s{}{}{}", present.len(), figure::short(waited.as_secs_f64()), listed("; there: ", present), listed("; missing: ", missing), listed("; turned away: ", refused))]
     TooFew {
@@ -199,13 +153,8 @@ pub enum LinkError {
         why: String,
     },
     /// The content of a frame is not what it should be.
-    #[error("{what} cannot be understood: {why}")]
-    Unreadable {
-        /// What it should be.
-        what: &'static str,
-        /// The reason.
-        why: String,
-    },
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
     /// Clock readings that cannot be.
     #[error("{name} sent clock readings that cannot be")]
     ImpossibleReadings {
@@ -226,12 +175,6 @@ pub enum LinkError {
 }
 
 impl LinkError {
-    /// A file that could not be read or written.
-    #[must_use]
-    pub fn file(attempt: &'static str, what: &'static str, path: &Path, source: io::Error) -> Self {
-        LinkError::File { attempt, what, path: path.to_owned(), source: Arc::new(source) }
-    }
-
     /// In a few words, for the other side.
     pub(crate) fn in_short(&self) -> String {
         match self {
@@ -260,15 +203,8 @@ fn listed(before: &str, names: &[String]) -> String {
 impl HasFault for LinkError {
     fn fault(&self) -> Fault {
         match self {
-            LinkError::Listen { .. }
-            | LinkError::Certificate { .. }
-            | LinkError::NoRandomness
-            | LinkError::File { .. } => Fault::Environment,
-            LinkError::SecretOpen { .. }
-            | LinkError::NoToken { .. }
-            | LinkError::NotPem { .. }
-            | LinkError::UnusableKey { .. }
-            | LinkError::WrongCertificate { .. }
+            LinkError::Secret(error) => error.fault(),
+            LinkError::WrongCertificate { .. }
             | LinkError::NoSuchWorker { .. }
             | LinkError::Refused { .. } => Fault::User,
             LinkError::CannotSend { .. } => Fault::Program,
@@ -286,18 +222,7 @@ impl HasFault for LinkError {
             LinkError::Listen { .. } => {
                 "--listen takes a free port on an address of this host, such as 0.0.0.0:7587; port 0 takes any free one"
             }
-            LinkError::SecretOpen { .. } => {
-                "chmod 600 takes it from the others; make a new one if somebody may have read it"
-            }
-            LinkError::NotPem { .. } | LinkError::UnusableKey { .. } => {
-                "`plumb worker secrets --out DIR` makes a certificate with its key, and a token"
-            }
-            LinkError::File { source, .. } if source.kind() == io::ErrorKind::AlreadyExists => {
-                "workers may know a run by it, so it is not overwritten: name another place, or remove it first"
-            }
-            LinkError::NoToken { .. } => {
-                "the coordinator writes it when it begins to listen: copy that file here"
-            }
+            LinkError::Secret(error) => return error.hint(),
             LinkError::TooFew { .. } => {
                 "start `plumb worker --join` on each host, as the coordinator printed it"
             }

@@ -2,7 +2,6 @@
 //!
 //! A frame knows nothing of what carries it. Kinds below [`FIRST_KIND`] are the link's own, all others its users'.
 
-use crate::error::LinkError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
@@ -33,6 +32,16 @@ pub(crate) mod own {
 const LENGTH_BYTES: usize = 4;
 const HEAD_BYTES: usize = LENGTH_BYTES + 1;
 
+/// The content of a frame that is not what it should be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{what} cannot be understood: {why}")]
+pub struct Unreadable {
+    /// What it should be.
+    pub what: &'static str,
+    /// The reason.
+    pub why: String,
+}
+
 /// A message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
@@ -47,15 +56,17 @@ impl Frame {
     ///
     /// # Errors
     /// When it is not what was expected; `what` names that.
-    pub fn json<T: DeserializeOwned>(&self, what: &'static str) -> Result<T, LinkError> {
-        serde_json::from_slice(&self.bytes)
-            .map_err(|error| LinkError::Unreadable { what, why: error.to_string() })
+    pub fn json<T: DeserializeOwned>(&self, what: &'static str) -> Result<T, Unreadable> {
+        serde_json::from_slice(&self.bytes).map_err(|error| Unreadable { what, why: error.to_string() })
     }
 }
 
 /// The bytes of a JSON content.
-pub(crate) fn json_bytes<T: Serialize + ?Sized>(what: &'static str, value: &T) -> Result<Vec<u8>, LinkError> {
-    serde_json::to_vec(value).map_err(|error| LinkError::Unreadable { what, why: error.to_string() })
+pub(crate) fn json_bytes<T: Serialize + ?Sized>(
+    what: &'static str,
+    value: &T,
+) -> Result<Vec<u8>, Unreadable> {
+    serde_json::to_vec(value).map_err(|error| Unreadable { what, why: error.to_string() })
 }
 
 /// A frame as it is sent.

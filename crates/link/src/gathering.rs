@@ -9,7 +9,8 @@ mod roll;
 
 pub use roll::{Arrival, Seen};
 
-use crate::certificate::{Certificate, CertificateDigest};
+use crate::certificate::Certificate;
+use crate::digest::CertificateDigest;
 use crate::error::LinkError;
 use crate::goodbye::Goodbye;
 use crate::greeting::Introduction;

@@ -1,9 +1,10 @@
 //! The worker's way into a run.
 
 use crate::carrier::{self, Shared};
-use crate::certificate::{CertificateDigest, Pinned};
+use crate::certificate::Pinned;
 use crate::channel::{Channel, LOOK, Over, Wait};
 use crate::clock::answer_questions;
+use crate::digest::CertificateDigest;
 use crate::error::LinkError;
 use crate::frame::{Frame, json_bytes, own};
 use crate::greeting::{FirstFrame, GREETING_BYTES_MAX, Introduction, PROTOCOL, Purpose, Refusal, Welcome};
@@ -178,7 +179,7 @@ impl Attempt<'_> {
 
 fn read_answer(answer: &Frame) -> Result<Welcome, LinkError> {
     match answer.kind {
-        own::WELCOME => answer.json("the coordinator's welcome"),
+        own::WELCOME => Ok(answer.json("the coordinator's welcome")?),
         own::REFUSED => {
             // A later coordinator may have reasons that this worker does not know.
             let refusal = answer.json("the coordinator's refusal").unwrap_or(Refusal::Unreadable);

@@ -4,7 +4,7 @@ use crate::error::LinkError;
 use crate::token::hex;
 use ring::digest::{Context, SHA256};
 use std::io::Read;
-use std::path::Path;
+use std::sync::Arc;
 
 /// The running program's file.
 const OWN: &str = "/proc/self/exe";
@@ -14,7 +14,7 @@ const OWN: &str = "/proc/self/exe";
 /// # Errors
 /// When it cannot be read.
 pub fn program_digest() -> Result<String, LinkError> {
-    let failed = |source| LinkError::file("read", "running program", Path::new(OWN), source);
+    let failed = |source| LinkError::Program { source: Arc::new(source) };
     let mut file = std::fs::File::open(OWN).map_err(failed)?;
     let (mut context, mut piece) = (Context::new(&SHA256), vec![0; 1 << 20]);
     loop {

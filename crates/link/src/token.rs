@@ -1,6 +1,6 @@
 //! The secret of one run: who knows it may join. It lives in a file that its owner alone may read, and in no argument, log or error.
 
-use crate::error::LinkError;
+use crate::secret_error::SecretError;
 use crate::secret_file::{self, TOKEN};
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -24,7 +24,7 @@ impl Token {
     ///
     /// # Errors
     /// When the file is there already or cannot be written, or the system has no randomness to give.
-    pub fn create(path: &Path) -> Result<Token, LinkError> {
+    pub fn create(path: &Path) -> Result<Token, SecretError> {
         let token = Token::random()?;
         secret_file::create(TOKEN, path, &format!("{}\n", token.hex()))?;
         Ok(token)
@@ -34,14 +34,14 @@ impl Token {
     ///
     /// # Errors
     /// When it cannot be read, everybody may read it, or it holds no token. What it holds is never said.
-    pub fn read(path: &Path) -> Result<Token, LinkError> {
+    pub fn read(path: &Path) -> Result<Token, SecretError> {
         let text = secret_file::read(TOKEN, path)?;
         let text = std::str::from_utf8(&text).unwrap_or_default();
-        Token::from_hex(text.trim()).ok_or_else(|| LinkError::NoToken { path: path.to_owned() })
+        Token::from_hex(text.trim()).ok_or_else(|| SecretError::NoToken { path: path.to_owned() })
     }
 
     /// Another one that nobody knows yet.
-    pub(crate) fn random() -> Result<Token, LinkError> {
+    pub(crate) fn random() -> Result<Token, SecretError> {
         let mut bytes = [0; TOKEN_BYTES];
         fill_random(&mut bytes)?;
         Ok(Token(bytes))
@@ -65,8 +65,8 @@ impl Token {
     }
 }
 
-fn fill_random(bytes: &mut [u8]) -> Result<(), LinkError> {
-    SystemRandom::new().fill(bytes).map_err(|_| LinkError::NoRandomness)
+fn fill_random(bytes: &mut [u8]) -> Result<(), SecretError> {
+    SystemRandom::new().fill(bytes).map_err(|_| SecretError::NoRandomness)
 }
 
 /// Two lower-case digits a byte.
@@ -131,10 +131,10 @@ mod tests {
         };
         let good = "00112233445566778899aabbccddeeff";
         let open = with(good, 0o644);
-        assert!(matches!(open, LinkError::SecretOpen { mode: 0o644, .. }), "{open:?}");
+        assert!(matches!(open, SecretError::SecretOpen { mode: 0o644, .. }), "{open:?}");
         for text in ["", "canary", "00112233445566778899aabbccddeef", "+0112233445566778899aabbccddeeff"] {
             let error = with(text, 0o600);
-            assert!(matches!(error, LinkError::NoToken { .. }), "{error:?}");
+            assert!(matches!(error, SecretError::NoToken { .. }), "{error:?}");
             assert!(!format!("{error} {error:?}").contains("canary"));
         }
     }

@@ -8,6 +8,7 @@
 //! `names.rs` the properties as the client for Java calls them, `librdkafka_child.rs` a program that speaks the protocol,
 //! `examine.rs` tries one against a broker of which the caller knows what it saw.
 
+pub(crate) mod command;
 mod consume;
 pub mod examine;
 pub mod frame;
@@ -18,6 +19,7 @@ mod pauses;
 mod process;
 mod produce;
 
+pub use command::{DriverCommand, Programs};
 pub use librdkafka_child::serve as serve_librdkafka;
 
 use crate::client_outcome::ClientOutcome;
@@ -28,46 +30,12 @@ use crate::librdkafka::connect::Cluster;
 use crate::seconds::Seconds;
 use crate::segment::Segment;
 use crate::shared::Shared;
+use command::Role;
 use link::{Introduction, Link};
 use plumb_model::observation::ProgramAccount;
 use plumb_model::plan::{ClientProgram, ExternalPlan, Properties, StepPlan};
 use process::Program;
-use std::ffi::OsString;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// The programs of a step's clients, ready to be started. None: that side is in this process.
-#[derive(Debug, Clone, Default)]
-pub struct Programs {
-    /// For each producer.
-    pub producer: Option<DriverCommand>,
-    /// For each consumer.
-    pub consumer: Option<DriverCommand>,
-}
-
-/// A program that speaks the protocol of external drivers.
-#[derive(Debug, Clone)]
-pub struct DriverCommand {
-    /// The program and its arguments. No secret is among them.
-    pub words: Vec<OsString>,
-    /// True if it wants properties by the names of the client for Java.
-    pub java: bool,
-}
-
-/// A side of a block, as its programs are told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    Producer,
-    Consumer,
-}
-
-impl Role {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Role::Producer => "producer",
-            Role::Consumer => "consumer",
-        }
-    }
-}
 
 /// The clients of a block of which some are programs.
 pub(crate) struct Clients {

@@ -1,6 +1,6 @@
 //! The job of a driver: a block, and the part of each of its producers.
 
-use crate::external::Programs;
+use crate::external::command::Programs;
 use crate::keys::KeySource;
 use crate::pace::Pace;
 use crate::payload::PayloadSource;

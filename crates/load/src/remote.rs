@@ -7,13 +7,14 @@
 //! `crews.rs` is the block's side, `worker.rs` the worker's, `clocks.rs` what the processes know of each other's clocks. How messages
 //! are carried is not known here: a [`WorkerLink`] does that.
 
-mod clocks;
+pub(crate) mod clocks;
 mod crews;
+pub(crate) mod lost_worker;
 mod messages;
 mod worker;
 
-pub(crate) use clocks::SenderClocks;
 pub(crate) use crews::RemoteCrews;
+pub use lost_worker::LostWorker;
 pub use messages::BlockJob;
 pub use worker::{WorkerSettings, WorkerTold, check_sent, serve};
 
@@ -70,15 +71,6 @@ impl LinkLost {
     pub fn failed(reason: impl Into<String>) -> Self {
         LinkLost { reason: reason.into(), goodbye: false }
     }
-}
-
-/// A worker that was lost in a block.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LostWorker {
-    /// Its name.
-    pub name: String,
-    /// What happened.
-    pub reason: String,
 }
 
 /// The outcome of one worker in a block.

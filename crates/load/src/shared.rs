@@ -1,7 +1,8 @@
 //! The state that the threads of a block share: the stop, the phases, the readiness and position of each partition.
 
 use crate::error::LoadError;
-use crate::remote::{LostWorker, SenderClocks};
+use crate::remote::clocks::SenderClocks;
+use crate::remote::lost_worker::LostWorker;
 use plumb_model::plan::{LoadPlan, Mode};
 use std::ops::Range;
 use std::sync::Mutex;

@@ -6,6 +6,7 @@ use crate::change::{Assignment, Change};
 use crate::facts::HostFacts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Version of the documents of checks and plans. It rises when a reader of the old shape would misread the new one.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -257,6 +258,27 @@ pub struct LayerLoss {
     /// Which part of it lost how much; and why the kernel dropped packets, by its own words, where it was traced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
+}
+
+/// The unit of counters of packets.
+pub const PACKETS: &str = "packets";
+
+/// Packets that these layers lost, at least: of the counters of one interface the largest alone, because several of them may count the same
+/// packet.
+pub fn packets_lost(losses: &[LayerLoss]) -> u64 {
+    let counters = losses.iter().flat_map(|loss| &loss.counters).filter(|counter| counter.unit == PACKETS);
+    let mut of_interfaces: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut others = 0.0;
+    for counter in counters {
+        match counter.counter.strip_prefix("nic.").and_then(|name| name.split_once('.')) {
+            Some((interface, _)) => {
+                let most = of_interfaces.entry(interface).or_default();
+                *most = most.max(counter.amount);
+            }
+            None => others += counter.amount,
+        }
+    }
+    (others + of_interfaces.values().sum::<f64>()) as u64
 }
 
 /// What one processor is for.

@@ -4,6 +4,7 @@
 //! document that loads; [`RunState`] says how it ended. A later version of Plumb reads every earlier
 //! [`SCHEMA_VERSION`]. Absent is `null`, never 0.
 
+use crate::check::LayerLoss;
 use crate::facts::{HostDelta, HostFacts, LogDirectory, ProcessIo, RequestTimes, UntilDevice};
 use crate::finding::{Comparison, Finding, Validity};
 use crate::observation::{
@@ -244,6 +245,10 @@ pub struct BlockResult {
     pub request_times: Option<RequestTimes>,
     /// The counters of the generating host in its measured part.
     pub host: Option<HostDelta>,
+    /// Where this host lost packets and connections in its measured part, the first layer first; absent where that was not read, because nothing
+    /// asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_losses: Option<Vec<LayerLoss>>,
     /// The bytes that the brokers read and wrote in its measured part, where they run on this host and are known.
     #[serde(default)]
     pub broker_io: Option<ProcessIo>,

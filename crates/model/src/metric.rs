@@ -22,6 +22,17 @@ pub const METRIC_NAMES: &[&str] = &[
     "drain_s",
 ];
 
+/// Packets that this host lost in the measured part of a block, a second.
+pub const PACKETS_LOST: &str = "host.packets_lost";
+
+/// Counts of a block that may decide a trial in place of a metric. They are mostly 0 and have no ratio.
+pub const COUNT_NAMES: &[&str] = &["loss.lost", "errors.failed", "loss.duplicated", PACKETS_LOST];
+
+/// True if this is the name of a count.
+pub fn is_count(name: &str) -> bool {
+    COUNT_NAMES.contains(&name)
+}
+
 /// The quantile that a metric is, 0..1; none of one that is no quantile.
 pub(crate) fn metric_quantile(name: &str) -> Option<f64> {
     let (_, figure) = name.split_once('.')?;
@@ -86,6 +97,9 @@ pub fn metric_silent(name: &str, load: &LoadPlan) -> Option<&'static str> {
         ("throughput", _) if !load.saturating() => Some(
             "at a fixed rate the throughput is the one asked for, and what a block lacks of it is its last messages' latency",
         ),
+        ("errors", _) if !produces => Some("nobody sends in the measured part"),
+        ("loss", "lost") if !produces => Some("nobody sends in the measured part"),
+        ("loss", _) if !consumes => Some("nobody receives"),
         ("drain_s", _) if !matches!(load.mode, Mode::Backlog(_)) => {
             Some("only load.mode backlog has a backlog to drain")
         }

@@ -4,6 +4,7 @@
 //! profile has a time limit of its own, so that it ends also when Plumb was killed.
 
 mod attach;
+mod attach_error;
 mod beans;
 mod counters;
 mod directory;
@@ -13,7 +14,7 @@ mod jar;
 mod profiler;
 mod target;
 
-pub use attach::AttachError;
+pub use attach_error::AttachError;
 pub use beans::{JvmBeans, jvm_beans};
 pub use counters::{GcCounters, gc_counters};
 pub use gc_log::GcLog;

@@ -14,6 +14,7 @@ mod histogram;
 mod load;
 mod part;
 mod reasons;
+mod source;
 mod stacks;
 mod symbols;
 
@@ -27,8 +28,9 @@ use plumb_model::observed::{KernelWindow, ProcessWaits};
 
 use crate::{HostRoot, ObserveError};
 use load::{LoadError, detach, load};
-use part::{PARTS, Part, Source};
+use part::{PARTS, Part};
 use reasons::reason_names;
+use source::Source;
 
 /// The kernel's own types, which programs are relocated by.
 const BTF: &str = "/sys/kernel/btf/vmlinux";

@@ -33,8 +33,6 @@ const ROUNDING_NS: f64 = 0.5e6;
 /// `kafka.server:type=app-info,id=N`, attribute `StartTimeMs`, without underscores and in lower case.
 const APP_INFO_START: &str = "kafkaserverappinfostarttimems";
 
-/// The start of the JVM in seconds, as Prometheus' Java client tells it of every program.
-pub(crate) const PROCESS_START_S: &str = "process_start_time_seconds";
 /// `java.lang:type=Runtime`, attribute `StartTime`, without underscores and in lower case: the same moment in milliseconds.
 const RUNTIME_START: &str = "javalangruntimestarttime";
 
@@ -97,7 +95,7 @@ impl Scrape {
     }
 
     fn jvm_start_ms(&self) -> Option<u64> {
-        let by_client = self.page.samples.iter().filter(|sample| sample.name == PROCESS_START_S);
+        let by_client = self.page.samples.iter().filter(|sample| sample.name == naming::PROCESS_START_S);
         let by_bean = self.starts(RUNTIME_START).map(|sample| sample.value);
         let moments = by_client.map(|sample| sample.value * 1e3).chain(by_bean);
         the_only(moments.filter(|at_ms| *at_ms > 0.0).map(|at_ms| at_ms.round() as u64))

@@ -3,6 +3,7 @@
 use plumb_model::figure::{
     self, ABSENT, counted, p_value, per_s, ratio, ratio_digits, short, significant, time,
 };
+use plumb_model::metric::PACKETS_LOST;
 use plumb_model::trial::{ArmVerdict, MetricResult, MetricRole, PairValues, TrialMethod, TrialResult};
 use plumb_model::verdict::{DETECTABLE_MAX, Verdict};
 
@@ -16,7 +17,7 @@ pub(crate) fn method(method: TrialMethod) -> &'static str {
             "Hodges-Lehmann estimates over pairs of blocks; intervals and p of a sign e-process, valid at any stopping time"
         }
         TrialMethod::Starts => "the brokers' starts are the unit: Student's t over their means",
-        TrialMethod::Counts => "signed ranks of the differences of shares",
+        TrialMethod::Counts => "signed ranks of the differences of shares, or of packets a second",
     }
 }
 
@@ -47,6 +48,7 @@ pub(crate) fn metric(name: &str) -> String {
         "loss.lost" => "lost messages".to_owned(),
         "loss.duplicated" => "duplicated messages".to_owned(),
         "errors.failed" => "failed messages".to_owned(),
+        PACKETS_LOST => "packets lost by this host".to_owned(),
         name => crate::wording::metric(name).replace("p999", "p99.9"),
     }
 }
@@ -139,6 +141,9 @@ pub(crate) fn floor(trial: &TrialResult) -> String {
     let metric = trial.noise_floor.first();
     let on = metric
         .map_or(String::new(), |metric| format!(" ({}, {})", self::metric(&metric.name), samples(metric)));
+    if let Some(count) = metric_of_floor_count(trial) {
+        return format!("Equal arms{on}: {}.", count.absent.as_deref().unwrap_or("not known"));
+    }
     match trial.noise_floor_ratio {
         Some(floor) => format!(
             "Equal arms may differ by up to {} here by chance{on}: smaller differences are not to be told from noise.",
@@ -146,6 +151,11 @@ pub(crate) fn floor(trial: &TrialResult) -> String {
         ),
         None => "How much equal arms differ here is not known: the findings below say why.".to_owned(),
     }
+}
+
+/// The count of equal arms, where a count decides: it has no ratio.
+fn metric_of_floor_count(trial: &TrialResult) -> Option<&MetricResult> {
+    trial.noise_floor.first().filter(|metric| is_count(metric))
 }
 
 /// Metrics that decide, in order.
@@ -174,13 +184,14 @@ pub(crate) fn others(trial: &TrialResult) -> (Vec<&MetricResult>, usize) {
 }
 
 /// True if the metric is a count, which has no ratio.
-fn is_count(metric: &MetricResult) -> bool {
+pub(crate) fn is_count(metric: &MetricResult) -> bool {
     metric.method == TrialMethod::Counts
 }
 
 /// Guardrails on counts in words, those that are 0 everywhere in one sentence.
 pub(crate) fn counts(trial: &TrialResult) -> Vec<String> {
-    let all: Vec<&MetricResult> = trial.metrics.iter().filter(|metric| is_count(metric)).collect();
+    let guards = trial.metrics.iter().filter(|metric| metric.role != MetricRole::Primary);
+    let all: Vec<&MetricResult> = guards.filter(|metric| is_count(metric)).collect();
     let none =
         |metric: &MetricResult| metric.values.iter().all(|pair| pair.against == 0.0 && pair.arm == 0.0);
     let mut quiet: Vec<String> = Vec::new();
@@ -212,6 +223,27 @@ pub(crate) fn counts(trial: &TrialResult) -> Vec<String> {
         said.insert(0, format!("None in any arm: {}", quiet.join(", ")));
     }
     said
+}
+
+/// What stands in place of the ratios of what decides: the counts themselves, or why there is no estimate, once.
+pub(crate) fn in_place_of_ratios(trial: &TrialResult) -> Vec<String> {
+    let absent = |of: &MetricResult| {
+        let said = of.absent.as_ref()?;
+        Some(match is_count(of) {
+            true => format!("{} -> {}: {said}", of.against, of.arm),
+            false => said.clone(),
+        })
+    };
+    let most = if primaries(trial).any(is_count) { usize::MAX } else { 1 };
+    primaries(trial).filter_map(absent).take(most).collect()
+}
+
+/// The medians of the blocks; of a count its numbers.
+pub(crate) fn values(of: &MetricResult) -> String {
+    match &of.absent {
+        Some(said) if is_count(of) => said.replace("->", "→"),
+        _ => format!("{} → {}", known(&of.unit, of.against_median), known(&of.unit, of.arm_median)),
+    }
 }
 
 /// The reasons why estimates are absent, each once, with the metrics that it is about.

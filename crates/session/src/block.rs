@@ -22,6 +22,7 @@ use plumb_load::random::Random;
 use plumb_load::remote::{LostWorker, WorkerOutcome};
 use plumb_load::schedule::Share;
 use plumb_model::document::WorkerBlock;
+use plumb_model::metric::PACKETS_LOST;
 use plumb_model::observation::measured_cpu_ns;
 use plumb_model::plan::{Mode, StepPlan, TopicPlan};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -131,7 +132,8 @@ pub(super) fn run(job: &Job, place: &mut Place<'_>) -> Result<bool> {
     let until_device = devices::until_device(&spec, target, context)?;
     let started_at = Timestamp::now();
     context.tell(&Event::Block { title: &job.title, step: slot.index, share: &spec.share });
-    let mut reader = BlockReader::begin(target);
+    let decides = record.document.plan.trial.as_ref().map(|trial| trial.primary.as_str());
+    let mut reader = BlockReader::begin(target, decides == Some(PACKETS_LOST));
     fold.begin_block(slot.round);
     let mut write_error = None;
     let block_end = BlockEnd::default();
@@ -197,6 +199,7 @@ pub(super) fn run(job: &Job, place: &mut Place<'_>) -> Result<bool> {
     block.started_at = timestamp(started_at);
     block.request_times = readings.request_times.clone();
     block.host = readings.host.clone();
+    block.host_losses = readings.losses.clone();
     block.broker_io = readings.broker_io;
     block.programs = outcome.programs.clone();
     block.workers = outcome.workers.iter().map(worker_block).collect();

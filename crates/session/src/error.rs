@@ -7,7 +7,7 @@ use crate::run_dir::RunDirError;
 use crate::shortage::{TooLittleMemory, TooLittleSpace};
 use plumb_lab::kafka::LabError;
 use plumb_lab::sink::SinkError;
-use plumb_link::LinkError;
+use plumb_link::{LinkError, SecretError};
 use plumb_load::LoadError;
 use plumb_model::fault::{Fault, HasFault, UsageError};
 use plumb_model::resolve::ResolveError;
@@ -45,6 +45,8 @@ pub enum SessionError {
     Load(#[from] LoadError),
     #[error(transparent)]
     Link(#[from] LinkError),
+    #[error(transparent)]
+    Secret(#[from] SecretError),
     #[error(transparent)]
     Lab(#[from] LabError),
     #[error(transparent)]
@@ -101,6 +103,7 @@ impl SessionError {
             SessionError::Resume(error) => error,
             SessionError::Load(error) => error,
             SessionError::Link(error) => error,
+            SessionError::Secret(error) => error,
             SessionError::Lab(error) => error,
             SessionError::Sink(error) => error,
             SessionError::Observe(error) => error,

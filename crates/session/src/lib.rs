@@ -61,7 +61,7 @@ pub use ceiling::forget as forget_ceilings;
 pub use cluster_settings::{cluster_settings, ended_lab};
 pub use driver_check::{DriverRoles, check_driver};
 pub use error::SessionError;
-pub use plumb_link::{CertificateDigest, CertificateFiles, LinkError};
+pub use plumb_link::{CertificateDigest, CertificateFiles, LinkError, SecretError};
 pub use resumable::ResumeError;
 pub use resume::{resume, resume_with_workers};
 pub use run::{Finished, check, run, run_with_workers};

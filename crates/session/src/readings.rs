@@ -4,12 +4,15 @@ use super::cpu::{CpuBySecond, CpuReading};
 use super::metrics::{self, BrokerMetrics};
 use super::target::Target;
 use plumb_load::patience::Patience;
+use plumb_model::check::LayerLoss;
 use plumb_model::facts::{HostDelta, ProcessIo, ProcessUsage, RequestTimes};
 use plumb_observe::{
-    HostRoot, HostSample, Scrape, ThreadsSample, host_delta, is_local_address, listening_process,
-    process_usage, request_times, sample_host, sample_threads,
+    HostRoot, HostSample, NamedCounters, Scrape, ThreadsSample, host_delta, is_local_address,
+    listening_process, named_counters, process_usage, request_times, sample_host, sample_threads,
 };
+use plumb_tune::losses_between;
 use std::net::ToSocketAddrs;
+use std::time::Instant;
 
 /// Readings of one block.
 pub(super) struct BlockReader {
@@ -23,6 +26,8 @@ pub(super) struct BlockReader {
     after: Option<Reading>,
     cpu: CpuBySecond,
     patience: Patience,
+    /// True if it is asked where the host loses packets: some milliseconds at each end.
+    losses: bool,
 }
 
 /// The readings at the ends of the measured part. Each is absent when it cannot be read.
@@ -30,6 +35,7 @@ struct Reading {
     own: Option<ThreadsSample>,
     brokers: Vec<Option<ThreadsSample>>,
     host: Option<HostSample>,
+    counters: Option<(Instant, NamedCounters)>,
 }
 
 /// The differences of a block's readings.
@@ -40,11 +46,13 @@ pub(super) struct BlockReadings {
     pub(super) broker_cpu_s: Option<f64>,
     pub(super) broker_io: Option<ProcessIo>,
     pub(super) host: Option<HostDelta>,
+    pub(super) losses: Option<Vec<LayerLoss>>,
     pub(super) request_times: Option<RequestTimes>,
 }
 
 impl BlockReader {
-    pub(super) fn begin(target: &Target) -> Self {
+    /// `losses`: whether it is asked where the host loses packets.
+    pub(super) fn begin(target: &Target, losses: bool) -> Self {
         let lab = target.lab.as_ref();
         let metrics = target.metrics.clone();
         let metrics_before =
@@ -56,7 +64,17 @@ impl BlockReader {
             None => listeners(&root, target).unwrap_or_default(),
         };
         let (cpu, patience) = (CpuBySecond::default(), target.cluster.patience.clone());
-        BlockReader { root, metrics, metrics_before, broker_pids, before: None, after: None, cpu, patience }
+        BlockReader {
+            root,
+            metrics,
+            metrics_before,
+            broker_pids,
+            before: None,
+            after: None,
+            cpu,
+            patience,
+            losses,
+        }
     }
 
     pub(super) fn measured_part_begins(&mut self) {
@@ -80,6 +98,7 @@ impl BlockReader {
             own: sample_threads(&self.root, std::process::id()).ok(),
             brokers: self.broker_pids.iter().map(|pid| sample_threads(&self.root, *pid).ok()).collect(),
             host: sample_host(&self.root).ok(),
+            counters: self.losses.then(|| (Instant::now(), named_counters(&self.root))),
         }
     }
 
@@ -89,6 +108,9 @@ impl BlockReader {
         let Some((before, after)) = self.before.zip(self.after) else { return watched };
         watched.own = before.own.zip(after.own).map(|(before, after)| process_usage(&before, &after));
         watched.host = before.host.zip(after.host).map(|(before, after)| host_delta(&before, &after));
+        watched.losses = before.counters.zip(after.counters).map(|((from, before), (until, after))| {
+            losses_between(before, after, until.duration_since(from).as_secs_f64())
+        });
         let brokers: Option<Vec<ProcessUsage>> = before
             .brokers
             .into_iter()

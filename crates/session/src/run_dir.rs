@@ -1,5 +1,7 @@
 //! A run's directory: made before anything is measured, its document replaced whole, its logs appended to.
 
+mod seconds;
+
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 use jiff::Timestamp;
@@ -8,6 +10,7 @@ use plumb_model::fault::{Fault, HasFault};
 use plumb_model::plan::StepPlan;
 use plumb_stats::histogram::Histogram;
 use plumb_tune::Lock;
+pub use seconds::Seconds;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;

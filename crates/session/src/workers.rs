@@ -8,8 +8,8 @@ use crate::probe::clock_account::clock_account;
 use crate::watcher::Event;
 use plumb_link::{
     Arrival, Certificate, CertificateDigest, CertificateFiles, FIRST_KIND, FRAME_BYTES_MAX, Gathering,
-    Goodbye, Hello, Introduction, JoinOptions, LinkError, ListenOptions, OffsetBand, Peer, Token, Workers,
-    join, program_digest,
+    Goodbye, Hello, Introduction, JoinOptions, LinkError, ListenOptions, OffsetBand, Peer, SecretError,
+    Token, Workers, join, program_digest,
 };
 use plumb_load::calibrate::calibrate;
 use plumb_load::remote::{Carrier, LinkLost, LostWorker, WorkerLink, WorkerSettings, WorkerTold, serve};
@@ -203,7 +203,7 @@ impl TokenFile {
             None => {
                 let place = tempfile::Builder::new().prefix("plumb-token-").tempdir();
                 let place = place.map_err(|source| {
-                    LinkError::file("write", "token file below", &std::env::temp_dir(), source)
+                    SecretError::file("write", "token file below", &std::env::temp_dir(), source)
                 })?;
                 (place.path().join("token"), Some(place))
             }
@@ -443,7 +443,7 @@ pub fn certificate_digest(text: &str) -> Result<CertificateDigest> {
 /// # Errors
 /// When the file cannot be read or has none.
 pub fn certificate_digest_of_file(path: &Path) -> Result<CertificateDigest> {
-    Ok(CertificateDigest::of_file(path)?)
+    Ok(plumb_link::digest_of_file(path)?)
 }
 
 /// The secrets of a run's link, made before the run: what an unattended start of its workers needs.

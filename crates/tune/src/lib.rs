@@ -33,3 +33,4 @@ pub mod tunables;
 mod window;
 
 pub use lock::Lock;
+pub use losses::losses_between;

@@ -5,9 +5,10 @@
 //! accept queue is no consequence of lost packets, and neither is a full queue on the way out.
 
 use crate::window::Window;
-use plumb_model::check::{Evidence, LayerLoss, LossLayer};
+use plumb_model::check::{Evidence, LayerLoss, LossLayer, PACKETS};
 use plumb_model::figure;
 use plumb_model::observed::DropReason;
+use plumb_observe::NamedCounters;
 
 /// Counters of drivers by layer: a name with one of these in it is of that layer. The first that fits counts.
 const OF_DRIVERS: &[(LossLayer, &[&str])] = &[
@@ -62,7 +63,7 @@ const OF_KERNEL: &[(LossLayer, &[&str], &str)] = &[
             "TcpExt.PFMemallocDrop",
             "TcpExt.IPReversePathFilter",
         ],
-        "packets",
+        PACKETS,
     ),
     // One for each fragment that comes too late or has no room, and for each datagram that is never whole (net/ipv4/ip_fragment.c).
     (LossLayer::Stack, &["Ip.ReasmFails", "snmp6.Ip6ReasmFails"], "failures of fragments"),
@@ -77,7 +78,7 @@ const OF_KERNEL: &[(LossLayer, &[&str], &str)] = &[
             "TcpExt.TCPOFODrop",
             "TcpExt.TCPZeroWindowDrop",
         ],
-        "packets",
+        PACKETS,
     ),
     // A queue that was cut, by however many packets.
     (LossLayer::Socket, &["TcpExt.PruneCalled", "TcpExt.OfoPruned"], "times"),
@@ -87,6 +88,11 @@ const OF_KERNEL: &[(LossLayer, &[&str], &str)] = &[
 /// What the kernel counts of connections that found no room: each try of a client that tries again.
 pub(crate) const ATTEMPTS: &str = "attempts to connect";
 
+/// The layers that lost something between two readings of a host's counters, the first first; `seconds` lie between them.
+pub fn losses_between(before: NamedCounters, after: NamedCounters, seconds: f64) -> Vec<LayerLoss> {
+    losses(&Window::new(before, after, seconds))
+}
+
 /// The layers that lost something, the first first.
 pub(crate) fn losses(window: &Window) -> Vec<LayerLoss> {
     let mut layers: Vec<LayerLoss> = LossLayer::ALL
@@ -95,11 +101,11 @@ pub(crate) fn losses(window: &Window) -> Vec<LayerLoss> {
         .collect();
     for (name, _) in window.matching("nic.", "") {
         let counter = name.splitn(3, '.').nth(2).unwrap_or_default();
-        if let (Some(layer), Some(evidence)) = (layer_of(counter), window.evidence(name, "packets")) {
+        if let (Some(layer), Some(evidence)) = (layer_of(counter), window.evidence(name, PACKETS)) {
             add(&mut layers, layer, evidence);
         }
     }
-    if let Some(evidence) = window.evidence_of_sum("softnet.", ".dropped", "packets") {
+    if let Some(evidence) = window.evidence_of_sum("softnet.", ".dropped", PACKETS) {
         add(&mut layers, LossLayer::SoftnetBacklog, evidence);
     }
     for (layer, counters, unit) in OF_KERNEL {
@@ -172,7 +178,7 @@ pub(crate) fn own_drops(window: &Window) -> Vec<OwnDrop> {
             interface: interface.to_owned(),
             discipline: discipline.to_owned(),
             stands,
-            evidence: window.evidence(counter, "packets")?,
+            evidence: window.evidence(counter, PACKETS)?,
             held_back: window.evidence(&format!("{name}.overlimits"), "times"),
         })
     };
@@ -204,7 +210,7 @@ pub(crate) fn of_interface(window: &Window, interface: &str, layer: LossLayer) -
     let start = format!("nic.{interface}.");
     let is_its = |name: &&str| name.strip_prefix(&start).and_then(layer_of) == Some(layer);
     let names: Vec<&str> = window.matching(&start, "").map(|(name, _)| name).filter(is_its).collect();
-    window.evidence_of(&names, "packets")
+    window.evidence_of(&names, PACKETS)
 }
 
 /// The layer that a driver's counter tells of; none of what is no loss of a packet that came.
@@ -287,7 +293,6 @@ pub(crate) fn add_reasons(losses: &mut Vec<LayerLoss>, drops: &[DropReason]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plumb_observe::NamedCounters;
 
     fn window(grown: &[(&str, u64)]) -> Window {
         let of = |add: bool| -> NamedCounters {
@@ -375,7 +380,7 @@ mod tests {
         assert_eq!(units("TcpExt.ListenDrops"), "attempts to connect");
         assert!(units("Ip.ReasmFails").contains("fragments"));
         assert_eq!(units("TcpExt.PruneCalled"), "times");
-        assert_eq!(units("Udp.RcvbufErrors"), "packets");
+        assert_eq!(units("Udp.RcvbufErrors"), PACKETS);
     }
 
     #[test]

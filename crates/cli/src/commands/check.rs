@@ -84,7 +84,7 @@ fn firmware(arguments: &BmcArgs) -> Result<Firmware> {
 
 /// This host, with the cluster that was named.
 pub(super) fn this_host(arguments: &HostArgs) -> Result<Host> {
-    super::tune::host(arguments.bootstrap.as_deref(), arguments.config.as_deref())
+    super::tune::host::with_cluster(arguments.bootstrap.as_deref(), arguments.config.as_deref())
 }
 
 fn refuse_unknown(only: &[String]) -> Result<(), UsageError> {

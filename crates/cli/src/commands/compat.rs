@@ -2,9 +2,6 @@
 
 use super::{End, end_of};
 use crate::args::{CompatArgs, Tool};
-use crate::compat::perf_test::producer::Files;
-use crate::compat::perf_test::{consumer, producer};
-use crate::compat::seconds::Seconds;
 use crate::errors::UsageError;
 use crate::{handed_over, printer, progress, stop};
 use anyhow::{Result, anyhow};
@@ -13,7 +10,10 @@ use plumb_model::finding::{Finding, Severity};
 use plumb_model::plan::{Driver, Origin};
 use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::Scenario;
+use plumb_scenario::perf_test::producer::Files;
+use plumb_scenario::perf_test::{consumer, producer};
 use plumb_session::Finished;
+use plumb_session::run_dir::Seconds;
 
 pub(super) fn compat(arguments: &CompatArgs) -> Result<End> {
     match &arguments.tool {
@@ -27,7 +27,7 @@ pub(super) fn compat(arguments: &CompatArgs) -> Result<End> {
             let Finished { document, dir, .. } = &finished;
             let step = &document.steps[0];
             let seconds = Seconds::read(dir.path(), step);
-            printer::out(&producer::output(step, &seconds, tool.reporting_interval));
+            printer::out(&producer::output(step, &seconds.acknowledge_service, tool.reporting_interval));
             say(&producer::corrections(step), document);
             handed_over.say();
             Ok(end_of(document))

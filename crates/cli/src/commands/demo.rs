@@ -2,14 +2,15 @@
 
 use super::{End, carry_out};
 use crate::args::DemoArgs;
-use crate::{printer, scenario_file};
+use crate::printer;
 use anyhow::Result;
 use plumb_model::resolve::resolve;
 
 const SCENARIO: &str = include_str!("../../../../scenarios/event-hubs-latency.yaml");
 
 pub(super) fn demo(arguments: &DemoArgs) -> Result<End> {
-    let (mut scenario, mut sources) = scenario_file::parse("scenarios/event-hubs-latency.yaml", SCENARIO)?;
+    let (mut scenario, mut sources) =
+        plumb_scenario::file::parse("scenarios/event-hubs-latency.yaml", SCENARIO)?;
     super::run::quicken(&mut scenario, &mut sources, "demo");
     printer::remark(
         "plumb demo: Apache Kafka on this machine, and eight client settings measured with 1,000 messages each.",

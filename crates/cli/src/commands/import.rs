@@ -2,14 +2,14 @@
 
 use super::{End, carry_out};
 use crate::args::{ConditionArgs, ImportArgs, ImportFrom, ImportOmbArgs, OutputFormat};
-use crate::compat::fate::Fates;
-use crate::compat::omb::{self, Import, Request};
 use crate::errors::UsageError;
-use crate::{printer, scenario_file};
+use crate::printer;
 use anyhow::{Context, Result};
 use fs_err::os::unix::fs::OpenOptionsExt;
 use plumb_model::plan::{Driver, Origin, Plan, Properties};
 use plumb_model::resolve::resolve;
+use plumb_scenario::omb::fate::Fates;
+use plumb_scenario::omb::{self, Import, Request};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
@@ -102,7 +102,7 @@ fn refused_by_the_client(import: &Import) -> Option<String> {
 /// The imported scenario as a plan whose values name the benchmark's files as their origin.
 fn plan(import: &Import) -> Result<Plan> {
     const NAME: &str = "imported scenario";
-    let (scenario, mut sources) = scenario_file::parse(NAME, &import.text)?;
+    let (scenario, mut sources) = plumb_scenario::file::parse(NAME, &import.text)?;
     for origin in sources.values_mut() {
         *origin = Origin::Derived { reason: "plumb import omb".to_owned() };
     }

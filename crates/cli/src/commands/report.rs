@@ -2,7 +2,6 @@
 
 use super::{End, end_of_figures, show};
 use crate::args::{OutputFormat, ReportArgs, ReportFormat};
-use crate::compat::seconds::Seconds;
 use crate::conditions::Conditions;
 use crate::errors::UsageError;
 use crate::result_dir::{self, Shown};
@@ -11,6 +10,7 @@ use anyhow::{Context, Result};
 use plumb_model::document::RunDocument;
 use plumb_report::omb::{self, SecondHistograms};
 use plumb_report::text::Figures;
+use plumb_session::run_dir::Seconds;
 use std::path::Path;
 
 pub(super) fn report(arguments: &ReportArgs) -> Result<End> {

@@ -5,7 +5,7 @@ use super::worker::{options, use_workers};
 use super::{End, carry_on_with, carry_out_with};
 use crate::args::{ClusterArgs, RunArgs};
 use crate::errors::UsageError;
-use crate::scenario_file;
+
 use anyhow::Result;
 use plumb_model::plan::Origin;
 use plumb_model::resolve::{Sources, resolve};
@@ -21,7 +21,7 @@ pub(super) fn run(arguments: &RunArgs) -> Result<End> {
         return carry_on_with(directory, &arguments.output, &options(&arguments.workers));
     }
     let path = arguments.scenario.as_deref().unwrap_or(Path::new(""));
-    let (mut scenario, mut sources) = scenario_file::read(path)?;
+    let (mut scenario, mut sources) = plumb_scenario::file::read(path)?;
     if !scenario.arms.0.is_empty() {
         let place = sources.get("arms").map(|origin| format!("{origin}: ")).unwrap_or_default();
         let hint = format!("plumb trial run {}", path.display());

@@ -3,6 +3,7 @@
 mod apply;
 mod export;
 mod guard;
+pub(super) mod host;
 mod journals;
 mod plan;
 mod trial;
@@ -14,7 +15,6 @@ use anyhow::Result;
 use plumb_model::check::TunePlan;
 use plumb_model::facts::Fact;
 use plumb_session::run_dir::RunDirError;
-use plumb_tune::host::Host;
 use std::path::Path;
 
 pub(super) fn tune(command: &TuneCommand) -> Result<End> {
@@ -29,15 +29,6 @@ pub(super) fn tune(command: &TuneCommand) -> Result<End> {
         TuneCommand::Export(arguments) => export::export(arguments),
         TuneCommand::Guard(arguments) => guard::guard(arguments),
     }
-}
-
-/// This host, with the cluster whose settings are to be asked or changed.
-pub(super) fn host(bootstrap: Option<&str>, config: Option<&str>) -> Result<Host> {
-    let host = Host::default();
-    Ok(match bootstrap {
-        None => host,
-        Some(bootstrap) => host.with_cluster(plumb_session::cluster_settings(bootstrap, config)?),
-    })
 }
 
 /// True of a plan that is known to be another host's.

@@ -101,7 +101,7 @@ mod tests {
 
     fn estimate(load: &str) -> Estimate {
         let text = format!("name: t\nsettle: 0s\ntwin: 0\nblocks: 2\ncluster: {{bootstrap: b:1}}\n{load}");
-        let (scenario, sources) = crate::scenario_file::parse("t.yaml", &text).unwrap();
+        let (scenario, sources) = plumb_scenario::file::parse("t.yaml", &text).unwrap();
         Estimate::of(&resolve(&scenario, &sources).unwrap())
     }
 

@@ -1,6 +1,6 @@
 //! The limits of the path, and how near what was measured is to each. A limit that was not measured is left out.
 
-use super::case::{Case, requests_per_s};
+use super::case::Case;
 use super::measure::{count, known, most, ratio, sum};
 use plumb_model::diagnosis::PathBound;
 use plumb_model::figure::{short, time};
@@ -33,7 +33,7 @@ pub(super) fn bounds(case: &Case) -> Vec<PathBound> {
         cpu_per_byte(case),
         busy(
             "connection",
-            serial_use(case),
+            case.serial_use(),
             "requests of a connection times the broker's mean time of one: Apache Kafka serves one at a time",
         ),
     ];
@@ -45,22 +45,6 @@ pub(super) fn bounds(case: &Case) -> Vec<PathBound> {
 /// What is measured of a limit, as a share of it.
 pub(super) fn used(bound: &PathBound) -> f64 {
     ratio(Some(bound.measured), Some(bound.limit)).unwrap_or(0.0)
-}
-
-/// Above this share a connection is not what it seems: the client has several, or its broker serves more than one request at once
-/// (ours; means that were rounded to milliseconds can be somewhat above 1).
-const SERIAL_MAX: f64 = 1.5;
-
-/// The share of its time for which the busiest connection of a producer has a request in the broker.
-pub(super) fn serial_use(case: &Case) -> Option<f64> {
-    let total_ns = case.stages.broker_ns.filter(|_| case.is_kafka())?;
-    let brokers = case.taking_brokers();
-    // What a client has made and not sent yet is no request of the brokers.
-    let taken_per_s = case.requests_per_s("Produce").unwrap_or(f64::INFINITY);
-    let used = case
-        .producers()
-        .map(|client| Some(requests_per_s(client)?.min(taken_per_s) / brokers * total_ns / 1e9));
-    most(used).filter(|used| *used <= SERIAL_MAX)
 }
 
 fn aes(case: &Case) -> Option<PathBound> {

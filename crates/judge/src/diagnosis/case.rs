@@ -1,5 +1,6 @@
 //! What causes look at: the document, its stages, and questions that several causes ask. Not here: any judgement about a cause.
 
+use super::client::{requests_per_s, setting};
 use super::measure::{count, known, least, mean, most, number, ratio, share, sum};
 use super::stages::{APPENDS_MIN, HELD_NS_MIN, LAG_GROWS, Stage, Stages, appends_of_fetch, fetch_held_ns};
 use super::threads::{Threads, waits_in};
@@ -14,6 +15,9 @@ use plumb_model::observed::{
 const MATTERS_NS: f64 = 2e6;
 /// Use of a connection's time from which it is full (ours: means, and times that are rounded to milliseconds).
 pub(super) const CONNECTION_FULL: f64 = 0.8;
+/// Above this share a connection is not what it seems: the client has several, or its broker serves more than one request at once
+/// (ours; means that were rounded to milliseconds can be somewhat above 1).
+const SERIAL_MAX: f64 = 1.5;
 /// Longest round trip of a network (ours): what takes longer waited in a queue.
 pub(super) const NETWORK_NS_MAX: f64 = 500e6;
 /// The linger that current clients have where nobody sets another (Kafka 4.0, librdkafka 2).
@@ -35,12 +39,6 @@ const BEFORE_BROKER: [Stage; 2] = [Stage::ClientQueue, Stage::Unexplained];
 pub(super) struct Case<'a> {
     pub(super) path: &'a ObservedPath,
     pub(super) stages: Stages,
-}
-
-/// Requests a second of a producer: its bytes over those of a batch, or its messages over those of a batch.
-pub(super) fn requests_per_s(client: &ClientWindow) -> Option<f64> {
-    ratio(client.bytes_per_s, client.batch_bytes_mean)
-        .or_else(|| ratio(client.messages_per_s, client.batch_messages_mean))
 }
 
 impl<'a> Case<'a> {
@@ -71,10 +69,21 @@ impl<'a> Case<'a> {
         Some(alone)
     }
 
+    /// The share of its time for which the busiest connection of a producer has a request in the broker.
+    pub(super) fn serial_use(&self) -> Option<f64> {
+        let total_ns = self.stages.broker_ns.filter(|_| self.is_kafka())?;
+        let brokers = self.taking_brokers();
+        // What a client has made and not sent yet is no request of the brokers.
+        let taken_per_s = self.requests_per_s("Produce").unwrap_or(f64::INFINITY);
+        let used = self
+            .producers()
+            .map(|client| Some(requests_per_s(client)?.min(taken_per_s) / brokers * total_ns / 1e9));
+        most(used).filter(|used| *used <= SERIAL_MAX)
+    }
+
     /// Whether a producer's connection has a request in the broker nearly all the time, or all the time while there are bursts.
     pub(super) fn connection_is_full(&self) -> bool {
-        super::bounds::serial_use(self).is_some_and(|used| used >= CONNECTION_FULL)
-            || self.requests_wait_in_turn()
+        self.serial_use().is_some_and(|used| used >= CONNECTION_FULL) || self.requests_wait_in_turn()
     }
 
     /// Whether a round trip is as long as the broker takes for the requests in flight one after another, while a single one is answered as fast as
@@ -511,17 +520,6 @@ pub(super) fn stopped(process: &ProcessWindow) -> Option<f64> {
     share(mean(
         process.groups.iter().map(|group| (Some(waits_in(group, &STOPPED)), f64::from(group.threads))),
     ))
-}
-
-/// The first of these settings that a client told.
-pub(super) fn setting<'a>(client: &'a ClientWindow, keys: &[&str]) -> Option<&'a str> {
-    keys.iter().find_map(|key| client.settings.get(*key)).map(String::as_str)
-}
-
-/// The limit of requests in flight to one broker: as told, or the default of the Java client (5).
-pub(super) fn in_flight_limit(client: &ClientWindow) -> Option<f64> {
-    let told = setting(client, &["max.in.flight.requests.per.connection", "max.in.flight"]).and_then(number);
-    told.or((client.kind == ClientKind::Java).then_some(5.0))
 }
 
 /// Time off the processor in one of these functions, of all threads of a process, over the window.

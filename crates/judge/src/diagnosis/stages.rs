@@ -191,7 +191,7 @@ fn throttle_ns(path: &ObservedPath) -> Option<f64> {
     let producers = path.clients.iter().filter(|client| client.is_producer);
     let of_client = |client: &ClientWindow| {
         let requests =
-            known(super::case::requests_per_s(client)).map(|per_s| per_s * client.window_ns as f64 / 1e9);
+            known(super::client::requests_per_s(client)).map(|per_s| per_s * client.window_ns as f64 / 1e9);
         let part = ratio(count(client.throttled), requests).unwrap_or(1.0).min(1.0);
         Some(known(client.throttle_mean_ns)? * part)
     };
@@ -319,7 +319,7 @@ fn wanted_ns(path: &ObservedPath) -> Option<f64> {
     let brokers = path.settings.brokers.len().max(path.brokers.len()).max(1) as f64;
     let consumers = path.clients.iter().filter(|client| !client.is_producer);
     let wait = consumers.map(|client| {
-        let told = |keys: &[&str]| super::case::setting(client, keys).and_then(super::measure::number);
+        let told = |keys: &[&str]| super::client::setting(client, keys).and_then(super::measure::number);
         let bytes = told(&["fetch.min.bytes"]).filter(|bytes| *bytes > 1.0)?;
         let most_ns = told(&["fetch.max.wait.ms", "fetch.wait.max.ms"]).unwrap_or(500.0) * 1e6;
         Some(ratio(Some(bytes * brokers * 1e9), client.bytes_per_s)?.min(most_ns))

@@ -6,7 +6,7 @@
 //! matter has its parts measured once more, in its own company. Where no change is shown to matter, the one that looked like it most is
 //! raced alone. Pure: the trials so far in, the next one out.
 
-use super::report::{ALL, FEWER, without};
+use super::arms::{ALL, FEWER, without};
 use plumb_model::document::RunDocument;
 use plumb_model::plan::Properties;
 use plumb_model::search_report::PartVerdict;

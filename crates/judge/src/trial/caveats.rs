@@ -11,7 +11,7 @@ use plumb_model::figure::{self, counted, decimals, p_value, percent, whole};
 use plumb_model::finding::{Finding, Severity, Validity};
 use plumb_model::plan::{ClusterPlan, StepPlan};
 use plumb_model::prose::{list, quoted, sentence};
-use plumb_model::trial::MetricRole;
+use plumb_model::trial::{MetricRole, TrialMethod};
 use plumb_model::verdict::Verdict;
 use plumb_stats::autocorrelation::{lag_1, lag_1_limit};
 use std::collections::BTreeMap;
@@ -167,6 +167,7 @@ fn noise(judged: &Judged, floor: NoiseFloor) -> Vec<Finding> {
     }
     let floor_ratio = match floor.ratio {
         Ok(ratio) => ratio,
+        Err(_) if result.method == TrialMethod::Counts => return all,
         Err(why) => {
             all.extend(said(
                 &rows::NOISE_FLOOR_UNKNOWN,

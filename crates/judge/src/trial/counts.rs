@@ -1,9 +1,9 @@
-//! Guardrails on counts: messages that failed, were lost or came twice.
+//! Counts: messages that failed, were lost or came twice, and packets that the host lost. They guard, and one of them may decide.
 //!
-//! They are mostly 0 and have no ratio. The comparison is of the share of the messages sent, in each pair, or on each start of
-//! the brokers where that is the unit; ranks of the differences say if the arm's is higher more often than the order of the
-//! blocks explains. No law of counts is used: messages fail in bursts, and a Poisson's interval would take a burst of a thousand
-//! for a thousand witnesses.
+//! They are mostly 0 and have no ratio. The comparison is of the share of the messages sent (of packets: of the number a second), in each
+//! pair, or on each start of the brokers where that is the unit; ranks of the differences say if the arm's is higher more often than the
+//! order of the blocks explains. No law of counts is used: messages fail in bursts, and a Poisson's interval would take a burst of a
+//! thousand for a thousand witnesses.
 //!
 //! A burst in one block is therefore never shown to be the arm's doing. It is harm all the same, and an arm that had it and whose
 //! opponent had none is not called better: that is an alarm, which vetoes and claims nothing.
@@ -12,7 +12,10 @@ use super::pairs::{Compared, samples};
 use super::values::of_rounds;
 use super::{Arm, Opponents, Trial, anytime};
 use crate::setup::Setup;
-use plumb_model::figure::{counted, percent};
+use plumb_model::check::packets_lost;
+use plumb_model::document::BlockResult;
+use plumb_model::figure::{self, counted, percent, significant};
+use plumb_model::metric::PACKETS_LOST;
 use plumb_model::observation::Counts;
 use plumb_model::trial::{Good, MetricResult, MetricRole, PairValues, TrialMethod};
 use plumb_model::verdict::Verdict;
@@ -24,74 +27,153 @@ const ALARM_SHARE: f64 = 0.001;
 /// if the other arm's share is so many times smaller (ours).
 const ALARM_TIMES: f64 = 10.0;
 
-/// A guardrail on a count.
+/// A count of a block.
 #[derive(Debug)]
-pub(crate) struct Guard {
+pub(crate) struct Count {
     /// As in results.
     pub(crate) name: &'static str,
     /// Within a sentence, after `more`.
     pub(crate) words: &'static str,
-    count: fn(&Counts) -> u64,
+    of: Source,
     applies: fn(&Setup) -> bool,
-    /// True if one message is harm enough where the other arm has none.
+    /// True if one is harm enough where the other arm has none.
     one_is_harm: bool,
 }
 
-/// All of them, the gravest first.
-pub(crate) const GUARDS: [Guard; 3] = [
-    Guard {
+/// What is counted.
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    /// Messages, of those that were sent.
+    Messages(fn(&Counts) -> u64),
+    /// Packets of the host, over the seconds of the measured part.
+    Packets,
+}
+
+/// All of them, the gravest first. Packets are counted only where they decide.
+pub(crate) const COUNTS: [Count; 4] = [
+    Count {
         name: "loss.lost",
         words: "acknowledged messages that were never received",
-        count: |counts| counts.lost.saturating_add(counts.removed.unwrap_or(0)),
+        of: Source::Messages(|counts| counts.lost.saturating_add(counts.removed.unwrap_or(0))),
         applies: |setup| setup.produces() && setup.consumes(),
         one_is_harm: true,
     },
-    Guard {
+    Count {
         name: "errors.failed",
         words: "messages that failed or whose outcome is unknown",
-        count: |counts| counts.failed + counts.unknown,
+        of: Source::Messages(|counts| counts.failed + counts.unknown),
         applies: |setup| setup.produces(),
         one_is_harm: false,
     },
-    Guard {
+    Count {
         name: "loss.duplicated",
         words: "messages received more than once",
-        count: |counts| counts.duplicated,
+        of: Source::Messages(|counts| counts.duplicated),
         applies: |setup| setup.consumes(),
+        one_is_harm: false,
+    },
+    Count {
+        name: PACKETS_LOST,
+        words: "packets that this host lost",
+        of: Source::Packets,
+        applies: |_| true,
         one_is_harm: false,
     },
 ];
 
-/// Every guardrail that applies, with its verdict.
+impl Count {
+    fn unit(&self) -> &'static str {
+        match self.of {
+            Source::Messages(_) => "share",
+            Source::Packets => "packets/s",
+        }
+    }
+
+    fn guards(&self) -> bool {
+        matches!(self.of, Source::Messages(_))
+    }
+
+    /// None where the block does not tell it.
+    fn in_block(&self, block: &BlockResult) -> Option<Counted> {
+        let counted = match self.of {
+            Source::Messages(count) => Counted {
+                count: count(&block.counts),
+                of: block.counts.sent.max(block.counts.received) as f64,
+            },
+            Source::Packets => Counted {
+                count: packets_lost(block.host_losses.as_ref()?),
+                of: block.host.as_ref()?.elapsed_ns as f64 / 1e9,
+            },
+        };
+        (counted.of > 0.0).then_some(counted)
+    }
+}
+
+/// A count with what it is out of: messages, or seconds.
+#[derive(Debug, Clone, Copy)]
+struct Counted {
+    count: u64,
+    of: f64,
+}
+
+/// The count of a name.
+pub(crate) fn find(name: &str) -> Option<&'static Count> {
+    COUNTS.iter().find(|count| count.name == name)
+}
+
+/// The counts that guard.
+pub(super) fn guards() -> impl Iterator<Item = &'static Count> {
+    COUNTS.iter().filter(|count| count.guards())
+}
+
+/// Every guardrail that applies and does not decide, with its verdict.
 pub(super) fn compared(trial: &Trial, of: Opponents) -> Vec<Compared> {
-    let applies = |guard: &&Guard| (guard.applies)(&of.arm.setup) && (guard.applies)(&of.against.setup);
-    GUARDS.iter().filter(applies).map(|guard| compare(trial, guard, of)).collect()
+    let applies = |count: &&Count| (count.applies)(&of.arm.setup) && (count.applies)(&of.against.setup);
+    let decides = |count: &&Count| count.name == trial.plan.primary;
+    let guards = guards().filter(applies).filter(|count| !decides(count));
+    guards.map(|count| compare(trial, count, of, MetricRole::Guardrail)).collect()
+}
+
+/// The reason why a count that decides tells nothing apart, as a sentence.
+pub(super) fn undecided(result: &MetricResult, level: f64) -> String {
+    let said = result.absent.as_deref().unwrap_or_default();
+    match result.p {
+        _ if result.values.is_empty() => "no block tells it".to_owned(),
+        _ if result.values.iter().all(|pair| pair.arm == 0.0 && pair.against == 0.0) => {
+            format!("{said}: there is nothing to tell apart; a heavier load may show a difference")
+        }
+        Some(p) if p <= 1.0 - level => format!(
+            "{said}: its p of {} is {} when all comparisons of the trial are allowed for, or a single burst outweighs the other pairs",
+            figure::probability(p),
+            figure::probability(result.p_adjusted.unwrap_or(1.0))
+        ),
+        _ => format!("{said}: ranks of the differences do not show one; more pairs may"),
+    }
 }
 
 /// The arm's share less the other's in each round that counts.
-pub(super) fn differences(trial: &Trial, guard: &Guard, of: Opponents) -> Vec<f64> {
-    differences_of(&values(trial, guard, of))
+pub(super) fn differences(trial: &Trial, count: &Count, of: Opponents) -> Vec<f64> {
+    differences_of(&values(trial, count, of))
 }
 
 fn differences_of(values: &[PairValues]) -> Vec<f64> {
     values.iter().map(|pair| pair.arm - pair.against).collect()
 }
 
-/// Shares of the messages in each round that counts.
-fn values(trial: &Trial, guard: &Guard, of: Opponents) -> Vec<PairValues> {
-    let share = |arm: &Arm, round: u32| {
-        let counts = &arm.blocks.get(&round)?.counts;
-        let of = counts.sent.max(counts.received);
-        (of > 0).then(|| (guard.count)(counts) as f64 / of as f64)
-    };
-    of_rounds(trial, of, share)
+/// Shares of the messages, or packets a second, in each round that counts.
+fn values(trial: &Trial, count: &Count, of: Opponents) -> Vec<PairValues> {
+    of_rounds(trial, of, |arm, round| {
+        let counted = count.in_block(arm.blocks.get(&round)?)?;
+        Some(counted.count as f64 / counted.of)
+    })
 }
 
-fn compare(trial: &Trial, guard: &Guard, of: Opponents) -> Compared {
+/// The comparison. One that decides is allowed for others by [`allowed`].
+pub(super) fn compare(trial: &Trial, count: &Count, of: Opponents, role: MetricRole) -> Compared {
     let Opponents { arm, against } = of;
-    let values = values(trial, guard, of);
+    let values = values(trial, count, of);
     let samples = samples(trial.unit(), arm, &values, &differences_of(&values));
-    let [under, over] = [against, arm].map(|arm| Total::of(trial, guard, arm));
+    let [under, over] = [against, arm].map(|arm| Total::of(trial, count, arm));
     let ranks = signed_rank(&samples);
     let p = match trial.plan.until_decided {
         true => Some(anytime::p(&samples)),
@@ -107,19 +189,19 @@ fn compare(trial: &Trial, guard: &Guard, of: Opponents) -> Compared {
         () => Verdict::Undecided,
     };
     let said = format!("{} -> {}", under.said(), over.said());
-    let alarming = verdict != Verdict::Worse && over.alarms(&under, guard.one_is_harm);
+    let alarming = verdict != Verdict::Worse && over.alarms(&under, count.one_is_harm);
     let alarm = alarming.then(|| {
         format!(
             "\"{}\" has more {}: {said}; over {} that is not shown to be its doing, but it is too much to be passed over",
             arm.name,
-            guard.words,
+            count.words,
             trial.unit().counted(samples.len())
         )
     });
     let result = MetricResult {
-        name: guard.name.to_owned(),
-        unit: "share".to_owned(),
-        role: MetricRole::Guardrail,
+        name: count.name.to_owned(),
+        unit: count.unit().to_owned(),
+        role,
         good: Good::Lower,
         arm: arm.name.to_owned(),
         against: against.name.to_owned(),
@@ -142,7 +224,7 @@ fn compare(trial: &Trial, guard: &Guard, of: Opponents) -> Compared {
     };
     Compared {
         result,
-        words: guard.words,
+        words: count.words,
         equivalence: None,
         units: samples.len(),
         sd_log: None,
@@ -152,50 +234,58 @@ fn compare(trial: &Trial, guard: &Guard, of: Opponents) -> Compared {
     }
 }
 
-/// Messages that count, of all, in the rounds that count.
+/// The verdict of a count that decides, once all comparisons of the trial are allowed for.
+pub(super) fn allowed(result: &MetricResult) -> Verdict {
+    match result.p_adjusted {
+        Some(p) if p <= 1.0 - result.level => result.verdict,
+        _ => Verdict::Undecided,
+    }
+}
+
+/// The count over the rounds that count.
 #[derive(Debug, Clone, Copy)]
 struct Total {
-    count: u64,
-    of: u64,
+    counted: Counted,
     /// Blocks that have any.
     blocks: u64,
+    unit: &'static str,
 }
 
 impl Total {
-    fn of(trial: &Trial, guard: &Guard, arm: &Arm) -> Total {
-        let blocks = trial.rounds.kept.iter().filter_map(|round| arm.blocks.get(round));
-        blocks.fold(Total { count: 0, of: 0, blocks: 0 }, |total, block| {
-            let here = (guard.count)(&block.counts);
-            Total {
-                count: total.count + here,
-                of: total.of + block.counts.sent.max(block.counts.received),
-                blocks: total.blocks + u64::from(here > 0),
-            }
+    fn of(trial: &Trial, count: &Count, arm: &Arm) -> Total {
+        let blocks = trial.rounds.kept.iter().filter_map(|round| count.in_block(arm.blocks.get(round)?));
+        let none = Total { counted: Counted { count: 0, of: 0.0 }, blocks: 0, unit: count.unit() };
+        blocks.fold(none, |total, here| Total {
+            counted: Counted { count: total.counted.count + here.count, of: total.counted.of + here.of },
+            blocks: total.blocks + u64::from(here.count > 0),
+            ..total
         })
     }
 
     fn share(&self) -> f64 {
-        self.count as f64 / self.of.max(1) as f64
+        self.counted.count as f64 / self.counted.of.max(1.0)
     }
 
     /// True if it is harm beside another's, shown or not.
     fn alarms(&self, other: &Total, one_is_harm: bool) -> bool {
-        let one = one_is_harm && self.count > 0 && other.count == 0;
+        let one = one_is_harm && self.counted.count > 0 && other.counted.count == 0;
         one || (self.share() >= ALARM_SHARE && self.share() >= ALARM_TIMES * other.share())
     }
 
-    /// In place of a ratio: `none of 60000`, `12 of 60000 (0.02 %, in 3 blocks)`.
+    /// In place of a ratio: `none of 60000`, `12 of 60000 (0.02 %, in 3 blocks)`, `12 in 60 s (0.2 packets/s, in 3 blocks)`.
     fn said(&self) -> String {
-        match self.count {
-            0 => format!("none of {}", self.of),
-            n => {
-                format!(
-                    "{n} of {} ({}, in {})",
-                    self.of,
-                    percent(self.share()),
-                    counted(self.blocks, "block")
-                )
-            }
+        let Counted { count, of } = self.counted;
+        let of = match self.unit {
+            "share" => format!("of {of}"),
+            _ => format!("in {}", figure::time(of * 1e9)),
+        };
+        let share = match self.unit {
+            "share" => percent(self.share()),
+            unit => format!("{} {unit}", significant(self.share(), 3)),
+        };
+        match count {
+            0 => format!("none {of}"),
+            count => format!("{count} {of} ({share}, in {})", counted(self.blocks, "block")),
         }
     }
 }

@@ -7,7 +7,7 @@
 use super::metric::TrialMetric;
 use super::pairs::compare;
 use super::verdict::with_verdict;
-use super::{Arm, Opponents, Trial, carry_over, stalls};
+use super::{Arm, Opponents, Trial, carry_over, counts, stalls};
 use carry_over::Limits;
 use plumb_model::prose::quoted;
 use plumb_model::trial::MetricRole;
@@ -33,12 +33,14 @@ impl Claim {
 /// Every doubt in the verdict of the metric that decides between two arms, each as a sentence.
 pub(super) fn doubts(trial: &Trial, of: Opponents, claim: Claim) -> Vec<String> {
     let Claim { verdict, distance } = claim;
-    let Some(primary) = trial.primary().filter(|_| verdict != Verdict::Undecided) else {
+    if verdict == Verdict::Undecided {
         return Vec::new();
-    };
+    }
+    let mut found: Vec<String> = exclusions(trial, of).into_iter().collect();
+    // A count has no size that a stall or the block before could have made.
+    let Some(primary) = trial.primary() else { return found };
     let all = trial.with_all_rounds();
     let alpha = 1.0 - trial.level;
-    let mut found: Vec<String> = exclusions(trial, of).into_iter().collect();
     let Opponents { arm, against } = of;
     let guarded = trial.metrics(of).into_iter().filter(|metric| metric.role != MetricRole::Secondary);
     let stalled = |of: Opponents| {
@@ -87,10 +89,12 @@ pub(super) fn changed_by_exclusion(trial: &Trial, of: Opponents) -> Option<Verdi
     if trial.rounds.excluded.is_empty() {
         return None;
     }
-    let primary = trial.primary()?;
     let family = trial.opponents().len();
     let verdict = |trial: &Trial| {
-        let compared = compare(trial, TrialMetric::primary(primary), of, family)?;
+        let compared = match trial.count() {
+            Some(count) => counts::compare(trial, count, of, MetricRole::Primary),
+            None => compare(trial, TrialMetric::primary(trial.primary()?), of, family)?,
+        };
         Some(with_verdict(trial, compared).result.verdict)
     };
     let (without, with) = (verdict(trial)?, verdict(&trial.with_all_rounds())?);

@@ -58,6 +58,12 @@ pub enum PowerError {
     /// The run is no trial.
     #[error("the run is no trial, so it has no equal arms")]
     NoTrial,
+    /// A count decides.
+    #[error("{metric} is a count, which has no ratio: no number of pairs can be told before the trial")]
+    Count {
+        /// The count.
+        metric: String,
+    },
     /// Fewer than two samples of the metric that decides.
     #[error("equal arms have {got} of {metric}; expected 2 or more to tell how much they differ")]
     TooFew {
@@ -71,9 +77,12 @@ pub enum PowerError {
 /// The differences that a trial could show, by the equal arms of a document.
 ///
 /// # Errors
-/// [`PowerError`] where the document is no trial, or has fewer than two samples of the metric that decides.
+/// [`PowerError`] where the document is no trial, a count decides, or it has fewer than two samples of the metric that decides.
 pub fn power(document: &RunDocument, question: Question) -> Result<PowerResult, PowerError> {
     let trial = Trial::of(document).ok_or(PowerError::NoTrial)?;
+    if let Some(count) = trial.count() {
+        return Err(PowerError::Count { metric: count.name.to_owned() });
+    }
     let floor = trial.floor();
     let metrics: Vec<MetricPower> =
         floor.iter().filter_map(|compared| of_metric(compared, question)).collect();

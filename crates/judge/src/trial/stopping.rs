@@ -41,9 +41,8 @@ fn reason(trial: &Trial, of: Opponents, alpha: f64) -> Option<String> {
     if !within && anytime::p(&logs) <= alpha && !doubted(direction(&logs, trial.primary()?.good)) {
         return Some(format!("{pair} differ after {pairs} pairs"));
     }
-    let harmed = counts::GUARDS
-        .iter()
-        .find(|guard| anytime::harm_p(&counts::differences(trial, guard, of)) <= alpha)?;
+    let harmed =
+        counts::guards().find(|guard| anytime::harm_p(&counts::differences(trial, guard, of)) <= alpha)?;
     Some(format!("\"{}\" has more {} than \"{}\" after {pairs} pairs", arm.name, harmed.words, against.name))
 }
 

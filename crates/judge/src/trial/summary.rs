@@ -2,7 +2,6 @@
 //! worse.
 
 use super::Trial;
-use super::caveats::up_to;
 use super::metric::{Metric, find, shown};
 use super::pairs::Compared;
 use super::verdicts::Judged;
@@ -21,8 +20,8 @@ pub(super) struct Summary<'t> {
     pub(super) judged: &'t Judged,
     /// Differences of durability or security between arms, each as a sentence.
     pub(super) unequal_guarantees: &'t [String],
-    /// The largest ratio above 1 by which equal arms may differ; none where it is not known.
-    pub(super) noise_floor_ratio: Option<f64>,
+    /// How much equal arms differ, as a sentence.
+    pub(super) noise: String,
     /// The number of findings of the result.
     pub(super) findings: usize,
 }
@@ -34,16 +33,12 @@ impl Summary<'_> {
             [] => verdicts,
             unequal => format!("{}; {verdicts}", unequal.join("; ")),
         };
-        let noise = match self.noise_floor_ratio {
-            Some(ratio) => format!("Equal arms may differ by {} here", up_to(ratio)),
-            None => "How much equal arms differ here is not known".to_owned(),
-        };
         let others = others(self.judged);
         let last = match self.findings {
             0 => others,
             n => format!("{others}; {} below", counted(n as u64, "finding")),
         };
-        [first, noise, last].iter().map(|text| sentence(text)).collect()
+        [first, self.noise.clone(), last].iter().map(|text| sentence(text)).collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Trials of known truth: what was put in is what comes out, a file for each thing that is proved.
 
+mod counts;
 mod doubts;
 mod estimates;
 mod faults;

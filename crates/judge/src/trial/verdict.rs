@@ -4,19 +4,22 @@
 //! adjusted p is at most alpha. Else undecided: "not significant" is never "no change". Not here: what takes a verdict away
 //! (`verdicts`, `doubts`).
 
-use super::Trial;
 use super::pairs::Compared;
-use plumb_model::trial::{Good, TrialMethod};
+use super::{Trial, counts};
+use plumb_model::trial::{Good, MetricRole, TrialMethod};
 use plumb_model::verdict::Verdict;
 
 /// Rounding of an exact p.
 const P_ROUNDING: f64 = 1e-12;
 
-/// The comparison with its verdict, once its adjusted p is known. Counts have theirs already.
+/// The comparison with its verdict, once its adjusted p is known. Counts have theirs already, but for what one that decides is allowed for.
 pub(super) fn with_verdict(trial: &Trial, mut compared: Compared) -> Compared {
-    if compared.result.method != TrialMethod::Counts {
-        compared.result.verdict = verdict(trial, &compared);
-    }
+    let result = &compared.result;
+    compared.result.verdict = match (result.method, result.role) {
+        (TrialMethod::Counts, MetricRole::Primary) => counts::allowed(result),
+        (TrialMethod::Counts, _) => result.verdict,
+        _ => verdict(trial, &compared),
+    };
     compared
 }
 

@@ -11,7 +11,7 @@ use super::verdict::with_verdict;
 use super::{Arm, Opponents, Trial, counts};
 use plumb_model::figure::{change, percent, probability};
 use plumb_model::finding::{Severity, Validity};
-use plumb_model::trial::{ArmVerdict, MetricResult, MetricRole};
+use plumb_model::trial::{ArmVerdict, MetricResult, MetricRole, TrialMethod};
 use plumb_model::verdict::Verdict;
 use plumb_stats::ends::Ends;
 use plumb_stats::multiple::{benjamini_hochberg, holm};
@@ -34,6 +34,7 @@ pub(super) fn judged(trial: &Trial, validity: &Validity) -> Judged {
     let opponents = trial.opponents();
     let mut metrics: Vec<Compared> = Vec::new();
     for of in &opponents {
+        metrics.extend(trial.count().map(|count| counts::compare(trial, count, *of, MetricRole::Primary)));
         metrics.extend(trial.metrics(*of).into_iter().filter_map(|metric| {
             let family = if metric.role == MetricRole::Primary { opponents.len() } else { 1 };
             compare(trial, metric, *of, family)
@@ -149,6 +150,9 @@ fn no_such_metric(trial: &Trial) -> String {
 /// The reason why a comparison is undecided, and what would decide it, as a sentence.
 fn undecided(trial: &Trial, compared: &Compared) -> String {
     let result = &compared.result;
+    if result.method == TrialMethod::Counts {
+        return counts::undecided(result, trial.level);
+    }
     if let Some(absent) = &result.absent {
         return absent.clone();
     }
@@ -198,7 +202,7 @@ mod tests {
     use crate::trial::tests::trials::trial_of;
     use plumb_model::document::RunDocument;
     use plumb_model::finding::{Finding, ValidityVerdict};
-    use plumb_model::trial::{Good, TrialMethod};
+    use plumb_model::trial::Good;
 
     const MARGIN: f64 = 0.03;
 

@@ -13,6 +13,7 @@ use crate::channel::{Channel, Over, Wait};
 use crate::error::LinkError;
 use crate::frame::own;
 use crate::reading::reading;
+use crate::secret_error::SecretError;
 use plumb_stats::clock_offset::{Exchange, WallExchange, WallReading};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -108,7 +109,7 @@ fn quickest(
 
 fn exchange(channel: &mut Channel, name: &str, over: &AtomicBool) -> Result<WallExchange, LinkError> {
     let mut question = [0; QUESTION_BYTES];
-    SystemRandom::new().fill(&mut question).map_err(|_| LinkError::NoRandomness)?;
+    SystemRandom::new().fill(&mut question).map_err(|_| SecretError::NoRandomness)?;
     let wait = Wait { until: Instant::now() + PATIENCE, stop: over };
     let broken = |error: Over| error.error(name);
     let sent = reading();

@@ -6,7 +6,7 @@ use crate::carrier;
 use crate::channel::{Channel, LOOK, Over, Wait};
 use crate::clock::{ask_first, ask_on};
 use crate::error::LinkError;
-use crate::frame::{Frame, json_bytes, own};
+use crate::frame::{Frame, Unreadable, json_bytes, own};
 use crate::greeting::{AnyVersion, FirstFrame, GREETING_BYTES_MAX, PROTOCOL, Purpose, Refusal, is_name};
 use crate::peer::{Inner, Peer};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -135,7 +135,7 @@ impl Visit {
         if first.kind != own::HELLO {
             return Err(stranger(Refusal::Unreadable));
         }
-        let unreadable = |_: LinkError| stranger(Refusal::Unreadable);
+        let unreadable = |_: Unreadable| stranger(Refusal::Unreadable);
         let AnyVersion { protocol } = first.json("a greeting").map_err(unreadable)?;
         if protocol != PROTOCOL {
             return Err(stranger(Refusal::Protocol { coordinator: PROTOCOL, worker: protocol }));

@@ -1,9 +1,9 @@
 //! Tries a program: gives it orders or records, stops it for a while, and keeps every word of it. Whoever knows what its broker saw judges it.
 
+use super::command::{DriverCommand, Role};
 use super::frame::{Acknowledged, Failed, Got, Header, Report, SendOrder};
 use super::link::{Introduction, Link};
 use super::process::Program;
-use super::{DriverCommand, Role};
 use crate::clock::now_ns;
 use crate::error::LoadError;
 use crate::librdkafka::connect::{Cluster, connect};

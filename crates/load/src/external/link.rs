@@ -1,6 +1,6 @@
 //! The frames to and from one program: written as it takes them, read as it sends them, none of them believed.
 
-use super::Role;
+use super::command::Role;
 use super::frame::{FRAME_MAX, Order, Report, SendOrder, VERSION};
 use super::pauses::Beats;
 use super::process::{LINES_MOST, Program};

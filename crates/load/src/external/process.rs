@@ -3,8 +3,8 @@
 //! Its standard input is a socket, on which it also answers: no path, no environment, and nothing that another process inherits. What it
 //! prints is no part of the protocol: the last lines are kept for whoever reads an error, and safepoints that a JVM logs are taken out.
 
+use super::command::{DriverCommand, Role};
 use super::pauses::{Safepoints, safepoint};
-use super::{DriverCommand, Role};
 use crate::clock::now_ns;
 use crate::error::LoadError;
 use plumb_model::secret::METRICS_PASSWORD;

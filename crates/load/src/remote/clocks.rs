@@ -1,13 +1,22 @@
 //! The clocks of the processes of a block: what a consumer takes for the difference between its clock and a sender's, and how the
 //! latencies that it recorded are brought to what is known of it later.
 
-use super::messages::SenderClockWord;
 use crate::observation::Origin;
 use crate::segment::Segment;
 use crate::stamp::Stamp;
 use plumb_stats::clock_offset::OffsetBand;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+/// What a worker is to take for the difference between its clock and that of another worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SenderClockWord {
+    /// Its clock minus the other's: no more than it is, so that no latency is below zero.
+    pub(super) ahead_ns: i64,
+    /// Both read one clock.
+    pub(super) one_clock: bool,
+}
 
 /// The clocks of the producers of a block, as one process knows them. Without workers there is none: all read the same.
 #[derive(Debug, Default)]

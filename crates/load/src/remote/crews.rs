@@ -1,9 +1,8 @@
 //! The block's side: a thread for each worker, which copies the block's state to it and the worker's into the block's.
 
+use super::clocks::SenderClockWord;
 use super::clocks::{correction_ns, difference};
-use super::messages::{
-    BlockJob, FromWorker, Orders, PartDone, Progress, Reader, SenderClockWord, ToWorker, send,
-};
+use super::messages::{BlockJob, FromWorker, Orders, PartDone, Progress, Reader, ToWorker, send};
 use super::{LinkLost, LostWorker, WorkerLink, WorkerOutcome};
 use crate::block::BlockOutcome;
 use crate::block::crew::spawn;

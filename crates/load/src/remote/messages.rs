@@ -1,5 +1,6 @@
 //! The messages between a block and its workers, and how they are written.
 
+use super::clocks::SenderClockWord;
 use super::{Carrier, LinkLost};
 use crate::client_outcome::ClientOutcome;
 use crate::error::LoadError;
@@ -109,15 +110,6 @@ pub(super) struct Orders {
     pub(super) positions: Vec<i64>,
     /// The difference of each worker's clock from this one's.
     pub(super) clocks: Vec<SenderClockWord>,
-}
-
-/// What a worker is to take for the difference between its clock and that of another worker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct SenderClockWord {
-    /// Its clock minus the other's: no more than it is, so that no latency is below zero.
-    pub(super) ahead_ns: i64,
-    /// Both read one clock.
-    pub(super) one_clock: bool,
 }
 
 /// A worker's word to the block: the whole state at each time.

@@ -16,6 +16,9 @@ use crate::prometheus::Labels;
 use crate::{MetricSample, MetricsPage};
 use std::collections::{BTreeSet, HashMap};
 
+/// The start of the JVM in seconds, as Prometheus' Java client tells it of every program.
+pub(crate) const PROCESS_START_S: &str = "process_start_time_seconds";
+
 /// A set of names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Naming {
@@ -106,7 +109,7 @@ pub(crate) fn is_known(metric: &str) -> bool {
         || redpanda::has(&metric)
         || open_telemetry::has(&metric)
         || metric.starts_with("java_lang_")
-        || metric == crate::requests::PROCESS_START_S
+        || metric == PROCESS_START_S
 }
 
 /// The figures of a page by Plumb's own names, and where they are from.

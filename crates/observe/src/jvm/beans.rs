@@ -3,7 +3,8 @@
 //! The agent is `agent/PlumbBeans1.java`; `scripts/build-agent` makes the jar of it that is in this program. Its class stays in the JVM, and with it
 //! the class loader's descriptor of the jar, whose file is removed; a second call uses the same.
 
-use super::attach::{AttachError, Attached};
+use super::attach::Attached;
+use super::attach_error::AttachError;
 use super::directory::Directory;
 use crate::{MetricsPage, Scrape};
 use std::fs;

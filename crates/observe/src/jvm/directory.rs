@@ -3,7 +3,7 @@
 //! Its name is the same each time, so that one that was left by a Plumb that was killed is taken over by the next; and a JVM that has
 //! a library or a jar by that name takes no second copy of it. One user of it at a time: the others wait.
 
-use super::attach::{AttachError, PATIENCE};
+use super::attach_error::{AttachError, PATIENCE};
 use super::target::Target;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, open};
 use rustix::io::Errno;

@@ -1,6 +1,7 @@
 //! async-profiler in a JVM: loaded for a time that it keeps itself, its stacks read at the end.
 
-use super::attach::{AttachError, Attached};
+use super::attach::Attached;
+use super::attach_error::AttachError;
 use super::directory::{Directory, read_at_most};
 use super::jar::file_in;
 use crate::profile::Sampled;

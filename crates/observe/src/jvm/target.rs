@@ -3,7 +3,7 @@
 //! Root asks another user's JVM as that user: HotSpot serves its own user alone (before Java 11 not even root), and what is done in
 //! a directory that others may write to is done with no more rights than they have.
 
-use super::attach::AttachError;
+use super::attach_error::AttachError;
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 use rustix::process::{Gid, Pid, PidfdFlags, Signal, Uid, getegid, geteuid, pidfd_open, pidfd_send_signal};

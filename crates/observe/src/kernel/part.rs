@@ -1,8 +1,6 @@
 //! The parts: which programs each has, what they attach to, and how its maps are read. A part more is a source in `programs`
 //! and a row here.
 
-use std::collections::{BTreeMap, HashMap};
-
 use aya::maps::{Map, MapError, PerCpuArray, PerCpuHashMap, PerCpuValues};
 use aya::util::nr_cpus;
 use aya::{Ebpf, Pod, include_bytes_aligned};
@@ -10,6 +8,7 @@ use plumb_model::observed::{DeviceTimes, DropReason};
 
 use super::KernelCounts;
 use super::histogram::{HISTOGRAM_WORDS, histogram, histograms};
+use super::source::Source;
 use super::stacks::off_cpu;
 use crate::HostRoot;
 
@@ -84,23 +83,6 @@ impl Hook {
         match self {
             Hook::Typed { point, .. } | Hook::Raw { point, .. } | Hook::Event { point, .. } => point,
         }
-    }
-}
-
-/// What a part is read from.
-pub(super) struct Source<'a> {
-    /// The part's maps, no longer written to.
-    pub(super) maps: HashMap<String, Map>,
-    /// For the names of devices and functions.
-    pub(super) root: &'a HostRoot,
-    /// The names of the kernel's drop reasons.
-    pub(super) reasons: &'a BTreeMap<u32, String>,
-}
-
-impl Source<'_> {
-    /// A map by its name in the object, for `try_into` of its kind.
-    pub(super) fn take(&mut self, name: &'static str) -> Result<Map, MapError> {
-        self.maps.remove(name).ok_or(MapError::InvalidName { name: name.to_owned() })
     }
 }
 

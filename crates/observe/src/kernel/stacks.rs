@@ -7,7 +7,7 @@ use plumb_model::observed::OffCpuStack;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::KernelCounts;
-use super::part::Source;
+use super::source::Source;
 use super::symbols::{Symbols, unnamed};
 
 /// Stacks of each process that are kept.

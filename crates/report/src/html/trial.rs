@@ -165,13 +165,7 @@ pub(super) fn view(document: &RunDocument) -> Option<TrialView> {
 fn verdict_view(trial: &TrialResult, verdict: &ArmVerdict) -> VerdictView {
     let figures = trials::primary_of(trial, &verdict.arm, &verdict.against).map(|metric| {
         let ratio = trials::estimate(metric).map(|estimate| format!(", {estimate}"));
-        format!(
-            "{} {} → {}{}",
-            trials::metric(&metric.name),
-            trials::known(&metric.unit, metric.against_median),
-            trials::known(&metric.unit, metric.arm_median),
-            ratio.unwrap_or_default()
-        )
+        format!("{} {}{}", trials::metric(&metric.name), trials::values(metric), ratio.unwrap_or_default())
     });
     let reasons = match verdict.vetoes.is_empty() {
         true => verdict.reason.iter().cloned().collect(),
@@ -224,11 +218,7 @@ fn row(metric: &MetricResult, axis: RatioAxis, is_floor: bool) -> Row {
     Row {
         names: format!("{} / {}", metric.arm, metric.against),
         is_floor,
-        values: format!(
-            "{} → {}",
-            trials::known(&metric.unit, metric.against_median),
-            trials::known(&metric.unit, metric.arm_median)
-        ),
+        values: trials::values(metric),
         dots: trials::ratios(metric).map(place).collect(),
         mark,
         ratio: metric.estimate_ratio.map_or_else(|| ABSENT.to_owned(), ratio),
@@ -248,6 +238,9 @@ struct Bands {
 }
 
 fn chart(id: usize, metric: &MetricResult, bands: Bands) -> Option<PairChart> {
+    if trials::is_count(metric) {
+        return None;
+    }
     let values = metric.values.iter().flat_map(|pair| [pair.against, pair.arm]);
     let scale = LogScale::around(values)?;
     let axis = trials::axis(&[metric], &[bands.margin, 1.0 / bands.margin]);

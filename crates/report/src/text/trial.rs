@@ -92,11 +92,14 @@ fn write_verdict(page: &mut Page, trial: &TrialResult, verdict: &ArmVerdict) {
 fn write_deciding(page: &mut Page, trial: &TrialResult) {
     let Some(first) = trials::primaries(trial).next() else { return };
     let of = if first.starts.is_some() { "starts of the brokers" } else { "pairs" };
-    let meaning = format!(
-        "decides; medians of the blocks; ratio: arm / against of typical {of}, not of the medians, with {} intervals; shows from: the \
+    let meaning = match trials::is_count(first) {
+        true => format!("decides; medians of the blocks; p by {}", trials::method(first.method)),
+        false => format!(
+            "decides; medians of the blocks; ratio: arm / against of typical {of}, not of the medians, with {} intervals; shows from: the \
          smallest difference that is shown in 4 of 5 such trials",
-        percent(first.level)
-    );
+            percent(first.level)
+        ),
+    };
     let heading = trials::metric(&first.name);
     page.heading(&heading, &meaning);
     let mut table = Table::new("  arm / against", columns());
@@ -109,8 +112,8 @@ fn write_deciding(page: &mut Page, trial: &TrialResult) {
     for line in table.lines(page.width, page.paint) {
         page.line(&line);
     }
-    for absent in trials::primaries(trial).filter_map(|metric| metric.absent.as_ref()).take(1) {
-        page.prose("  - ", absent, Tone::Dim);
+    for absent in trials::in_place_of_ratios(trial) {
+        page.prose("  - ", &absent, Tone::Dim);
     }
     for unlike in trials::primaries(trial).filter_map(trials::unlike_medians) {
         page.prose("  - ", &unlike, Tone::Dim);
@@ -152,7 +155,8 @@ fn cells(metric: &MetricResult) -> Vec<String> {
 /// Each pair a dot, each interval a line under them, on one axis.
 fn write_dots(page: &mut Page, trial: &TrialResult) {
     let floor = trial.noise_floor.first();
-    let rows = trials::primaries(trial).chain(floor).filter(|metric| !metric.values.is_empty());
+    let rows = trials::primaries(trial).chain(floor);
+    let rows = rows.filter(|metric| !metric.values.is_empty() && !trials::is_count(metric));
     let rows: Vec<&MetricResult> = rows.collect();
     if rows.is_empty() {
         return;

@@ -1,7 +1,6 @@
 //! The trials that prove what a search found: on fresh topics, seeds and starts of the brokers, against the scenario as it is.
 
 use super::request::{Request, host_of};
-use crate::yaml::{Key, Value};
 use anyhow::Result;
 use plumb_judge::settings_search::{ALL, AS_IS, FEWER, PROPOSED, SHOWN, ToProve, started_with, without};
 use plumb_judge::trial::{Unit, comparisons, deciding_level};
@@ -15,6 +14,7 @@ use plumb_model::settings_search::of_owner;
 use plumb_model::start_setting::{HEAP, StartChange};
 use plumb_model::trial::Against;
 use plumb_model::tunable::Owner;
+use plumb_scenario::yaml::{Key, Value};
 
 /// Pairs in which each change's own part is measured, at least. Many changes take more: a verdict allows for how many there are.
 const PARTS_PAIRS: u32 = 8;

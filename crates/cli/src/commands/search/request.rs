@@ -3,7 +3,7 @@
 use crate::args::search::SearchArgs;
 use crate::commands::run::use_brokers;
 use crate::errors::UsageError;
-use crate::{result_dir, scenario_file, whole_file};
+use crate::{result_dir, whole_file};
 use anyhow::{Context, Result};
 use plumb_judge::settings_search::promise;
 use plumb_model::check::TunePlan;
@@ -68,7 +68,7 @@ struct HostSetting {
 impl Request {
     pub(super) fn new(arguments: &SearchArgs) -> Result<Self> {
         let path = arguments.scenario.as_deref().unwrap_or(Path::new(""));
-        let (scenario, _) = scenario_file::read(path)?;
+        let (scenario, _) = plumb_scenario::file::read(path)?;
         let text = fs_err::read_to_string(path)?;
         let (host, host_left_out) = match &arguments.plan {
             None => (Vec::new(), Vec::new()),
@@ -116,7 +116,7 @@ impl Request {
 
     /// The scenario with the flags over it, as it is searched.
     pub(super) fn scenario(&self) -> Result<(Scenario, Sources)> {
-        let (mut scenario, mut sources) = scenario_file::parse(&self.path, &self.text)?;
+        let (mut scenario, mut sources) = plumb_scenario::file::parse(&self.path, &self.text)?;
         let cluster =
             crate::args::ClusterArgs { bootstrap: self.bootstrap.clone(), config: self.config.clone() };
         use_brokers(&cluster, &mut scenario, &mut sources)?;

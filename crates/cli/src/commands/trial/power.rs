@@ -6,12 +6,13 @@ use crate::args::trial::TrialPowerArgs;
 use crate::args::{ClusterArgs, CompareOutput};
 use crate::errors::UsageError;
 use crate::progress::Estimate;
-use crate::{handed_over, judged, printer, progress, scenario_file, stop};
+use crate::{handed_over, judged, printer, progress, stop};
 use anyhow::Result;
 use plumb_judge::trial::power::{PowerError, Question, power as design};
 use plumb_judge::trial::{Unit, comparisons};
 use plumb_model::document::{RunDocument, RunState};
 use plumb_model::finding::ValidityVerdict;
+use plumb_model::metric::is_count;
 use plumb_model::plan::{Origin, Plan};
 use plumb_model::resolve::resolve;
 use plumb_model::scenario::{ClusterWords, TrialWords};
@@ -61,6 +62,9 @@ pub(super) fn power(arguments: &TrialPowerArgs) -> Result<End> {
 fn refused(error: &PowerError) -> UsageError {
     let hint = match error {
         PowerError::NoTrial => "give a run of plumb trial, or a scenario with arms",
+        PowerError::Count { .. } => {
+            "run it with 12 pairs or more (trial.pairs); for a latency's pairs, name that as trial.primary"
+        }
         PowerError::TooFew { .. } => {
             "it takes two at least, six for anything to rest on: --pilot with more pairs, or blocks long enough for the metric"
         }
@@ -82,7 +86,7 @@ fn check(question: &Question) -> Result<(), UsageError> {
 /// Measures the reference against itself; gives the document, and the plan of the trial that is meant.
 fn pilot(arguments: &TrialPowerArgs) -> Result<(RunDocument, Plan)> {
     let path = arguments.scenario.as_deref().unwrap_or(Path::new(""));
-    let (mut scenario, mut sources) = scenario_file::read(path)?;
+    let (mut scenario, mut sources) = plumb_scenario::file::read(path)?;
     if scenario.arms.0.is_empty() {
         let message = format!("{} has no arms: the first would be the reference", path.display());
         return Err(
@@ -96,6 +100,9 @@ fn pilot(arguments: &TrialPowerArgs) -> Result<(RunDocument, Plan)> {
     }
     seed::draw(&mut scenario, &mut sources);
     let planned = resolve(&scenario, &sources)?;
+    if let Some(trial) = planned.trial.as_ref().filter(|trial| is_count(&trial.primary)) {
+        return Err(refused(&PowerError::Count { metric: trial.primary.clone() }).into());
+    }
     // The pilot's samples are those of the trial that is meant: as many pairs on each start of the brokers.
     let restart_every = planned.trial.as_ref().map_or(0, |trial| trial.restart_every);
     let pairs = arguments.pilot.unwrap_or(match restart_every {

@@ -8,7 +8,7 @@ use crate::args::trial::{FailWord, JudgedArgs, TrialRunArgs};
 use crate::args::{OutputArgs, OutputFormat};
 use crate::conditions::Conditions;
 use crate::errors::UsageError;
-use crate::{handed_over, printer, progress, scenario_file, stop};
+use crate::{handed_over, printer, progress, stop};
 use anyhow::Result;
 use plumb_judge::trial::{Unit, comparisons, deciding_level};
 use plumb_model::document::{RunDocument, RunState};
@@ -98,7 +98,7 @@ fn fails(verdict: Verdict, document: &RunDocument, fail_on: &[FailWord]) -> bool
 /// The plan of a trial, refused where it cannot answer.
 fn plan(arguments: &TrialRunArgs) -> Result<Plan> {
     let path = arguments.scenario.as_deref().unwrap_or(Path::new(""));
-    let (mut scenario, mut sources) = scenario_file::read(path)?;
+    let (mut scenario, mut sources) = plumb_scenario::file::read(path)?;
     if scenario.arms.0.is_empty() {
         let message = format!("{} has no arms to hold against each other", path.display());
         let hint = "write `arms: {default: {}, low: {producer: {linger.ms: 0}}}` instead of setups, the reference first; \

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(super) fn apply(arguments: &ApplyArgs) -> Result<End> {
     let plan = super::read_plan(&arguments.plan)?;
-    let host = super::host(plan.bootstrap.as_deref(), arguments.config.as_deref())?;
+    let host = super::host::with_cluster(plan.bootstrap.as_deref(), arguments.config.as_deref())?;
     if plan.changes.is_empty() {
         printer::out(&match arguments.output {
             ResultOutput::Json => json(&Applied::nothing())?,

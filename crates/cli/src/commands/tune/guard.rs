@@ -27,7 +27,7 @@ pub(super) fn guard(arguments: &GuardArgs) -> Result<End> {
         [pid, start] => u32::try_from(*pid).ok().map(|pid| ProcessStart { pid, start: *start }),
         _ => None,
     };
-    let host = super::host(arguments.bootstrap.as_deref(), arguments.config.as_deref())?;
+    let host = super::host::with_cluster(arguments.bootstrap.as_deref(), arguments.config.as_deref())?;
     let guard = Guard {
         places: Places::here(),
         id: arguments.id.clone(),

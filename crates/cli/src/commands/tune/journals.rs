@@ -79,7 +79,7 @@ pub(super) fn revert(arguments: &RevertArgs) -> Result<End> {
     }
     let host = match &before.opened.owner {
         JournalOwner::Plan { bootstrap, .. } | JournalOwner::Trial { bootstrap: bootstrap @ Some(_), .. } => {
-            super::host(bootstrap.as_deref(), arguments.config.as_deref())?
+            super::host::with_cluster(bootstrap.as_deref(), arguments.config.as_deref())?
         }
         JournalOwner::Trial { bootstrap: None, .. } => {
             Host::default().with_cluster(plumb_session::ended_lab())

@@ -11,7 +11,7 @@ use crate::commands::run::use_brokers;
 use crate::commands::trial::{planned, show};
 use crate::errors::UsageError;
 use crate::progress::{self, Estimate};
-use crate::{printer, result_dir, scenario_file, stop, whole_file};
+use crate::{printer, result_dir, stop, whole_file};
 use anyhow::{Context, Result};
 use plumb_model::change::Change;
 use plumb_model::check::{PlannedChange, TunePlan};
@@ -38,7 +38,7 @@ pub(super) fn trial(arguments: &TuneTrialArgs) -> Result<End> {
         let hint = "make one: plumb tune plan --out plan.json";
         return Err(UsageError::new("the plan has no changes to prove", hint).into());
     }
-    let host = super::host(plan.bootstrap.as_deref(), None)?;
+    let host = super::host::with_cluster(plan.bootstrap.as_deref(), None)?;
     plumb_tune::danger::check(&host, &plan, arguments.force)?;
     let wanted: Vec<Change> = plan.changes.iter().map(|planned| planned.change.clone()).collect();
     if plumb_tune::apply::are_made(&host, &wanted)? {
@@ -49,7 +49,7 @@ pub(super) fn trial(arguments: &TuneTrialArgs) -> Result<End> {
         )
         .into());
     }
-    let mut load = scenario_file::read(&arguments.load)?;
+    let mut load = plumb_scenario::file::read(&arguments.load)?;
     use_brokers(&arguments.cluster, &mut load.0, &mut load.1)?;
     if !load.0.arms.0.is_empty() {
         let message = format!("{} has arms of its own", arguments.load.display());

@@ -8,7 +8,7 @@ use crate::args::worker::{ManifestArgs, WorkersArgs};
 use crate::commands::End;
 use crate::errors::UsageError;
 use crate::kubernetes::{Experiment, Manifest, Name};
-use crate::{printer, scenario_file};
+use crate::printer;
 use anyhow::{Context, Result};
 use plumb_model::plan::{ClusterPlan, Plan};
 use plumb_model::resolve::resolve;
@@ -60,7 +60,8 @@ fn refused<T>(what: impl Into<String>, hint: impl Into<String>) -> Result<T> {
 
 /// The plan that the run will have.
 fn planned(arguments: &ManifestArgs, text: &str) -> Result<Plan> {
-    let (mut scenario, mut sources) = scenario_file::parse(&arguments.scenario.display().to_string(), text)?;
+    let (mut scenario, mut sources) =
+        plumb_scenario::file::parse(&arguments.scenario.display().to_string(), text)?;
     let flags = WorkersArgs { workers: Some(arguments.workers), ..WorkersArgs::default() };
     use_workers(&flags, &mut scenario, &mut sources);
     Ok(resolve(&scenario, &sources)?)

@@ -1,7 +1,8 @@
 //! send() waits because the producers' buffer is full.
 
-use super::super::case::{Case, setting};
+use super::super::case::Case;
 use super::super::cause::{CauseRow, Claim};
+use super::super::client::setting;
 use super::super::measure::{least, number, ratio};
 use super::super::stages::Stage;
 use crate::row::{Family, FlipRow, Row};

@@ -1,7 +1,8 @@
 //! Compression takes the producers' processor time.
 
-use super::super::case::{Case, setting};
+use super::super::case::Case;
 use super::super::cause::{CauseRow, Claim};
+use super::super::client::setting;
 use super::super::measure::most;
 use super::super::stages::Stage;
 use crate::row::{Family, FlipRow, Row, SettingRow};

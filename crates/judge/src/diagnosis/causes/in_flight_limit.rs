@@ -1,8 +1,8 @@
 //! The producers have as many requests under way as they may, and wait for the network before they send the next.
 
-use super::super::bounds;
-use super::super::case::{Case, IDLE_MIN, in_flight_limit, requests_per_s};
+use super::super::case::{Case, IDLE_MIN};
 use super::super::cause::{CauseRow, Claim};
+use super::super::client::{in_flight_limit, requests_per_s};
 use super::super::measure::{most, ratio};
 use super::super::stages::Stage;
 use crate::row::{Family, FlipRow, Row, SettingRow};
@@ -70,7 +70,7 @@ fn check(case: &Case) -> Option<Claim> {
     let at_limit = most(case.producers().map(reached)).is_some_and(|reached| reached >= 1.0);
     let binds = little.is_some_and(|used| used >= USE_MIN);
     // The broker itself is what the connection waits for.
-    let serial = bounds::serial_use(case).is_some_and(|used| used >= USE_MIN);
+    let serial = case.serial_use().is_some_and(|used| used >= USE_MIN);
     if !at_limit || serial {
         return None;
     }

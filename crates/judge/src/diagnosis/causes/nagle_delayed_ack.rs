@@ -1,7 +1,8 @@
 //! Round trips of 40 ms: one side waits to send small packets, the other waits to acknowledge them.
 
-use super::super::case::{Case, setting};
+use super::super::case::Case;
 use super::super::cause::{CauseRow, Claim};
+use super::super::client::setting;
 use super::super::measure::count;
 use super::super::stages::Stage;
 use crate::row::{Family, FlipRow, Row, SettingRow};

@@ -1,7 +1,8 @@
 //! Consumers of committed messages wait for transactions that are open.
 
-use super::super::case::{Case, setting};
+use super::super::case::Case;
 use super::super::cause::{CauseRow, Claim};
+use super::super::client::setting;
 use super::super::measure::{most, ratio};
 use super::super::stages::Stage;
 use crate::row::{Family, FlipRow, Row, SettingRow};

@@ -1,7 +1,8 @@
 //! Requests are sent again, and messages wait for the second attempt.
 
-use super::super::case::{Case, requests_per_s};
+use super::super::case::Case;
 use super::super::cause::{CauseRow, Claim};
+use super::super::client::requests_per_s;
 use super::super::measure::{known, most, ratio, share, sum};
 use super::super::stages::Stage;
 use crate::row::{Family, FlipRow, Row};

@@ -1,6 +1,5 @@
 //! One connection is full: Apache Kafka serves one request of a connection at a time.
 
-use super::super::bounds;
 use super::super::case::{CONNECTION_FULL, Case};
 use super::super::cause::{CauseRow, Claim};
 use super::super::stages::Stage;
@@ -67,7 +66,7 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
 };
 
 fn check(case: &Case) -> Option<Claim> {
-    let used = bounds::serial_use(case).filter(|used| *used >= CONNECTION_FULL)?;
+    let used = case.serial_use().filter(|used| *used >= CONNECTION_FULL)?;
     let stages = [Stage::ClientQueue, Stage::Unexplained];
     if !case.matters(Stage::Unexplained) && !case.queue_matters() {
         return None;

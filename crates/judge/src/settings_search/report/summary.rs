@@ -111,6 +111,7 @@ fn suspect(proof: &RunDocument) -> Option<String> {
         }
     }
     let (first, rest) = claims.split_first()?;
+    let first = first.trim_end_matches('.');
     let more = match rest.len() {
         0 => String::new(),
         more => format!(" ({} more)", count(more as u64)),

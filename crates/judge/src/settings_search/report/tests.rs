@@ -1,5 +1,6 @@
 //! Verdicts and intervals that are known go in; what is proposed, and what is said of it, comes out.
 
+use super::super::arms::FEWER;
 use super::*;
 use crate::healthy::healthy;
 use plumb_model::best::BestPurpose;

@@ -1,7 +1,7 @@
 //! The metric that decides a trial: as written, where it says something of every arm, else the best that there is.
 
 use super::{Trail, out_of_bounds};
-use crate::metric::{METRIC_NAMES, metric_quantile, metric_silent};
+use crate::metric::{COUNT_NAMES, METRIC_NAMES, is_count, metric_quantile, metric_silent};
 use crate::plan::{LoadPlan, Mode, Origin, StepPlan};
 use crate::resolve::ResolveError;
 use crate::scenario::TrialWords;
@@ -31,8 +31,17 @@ pub(super) fn primary(
     let refuse = |got: String, expected: &str, reason| {
         Err(out_of_bounds(trail, "trial.primary", got, expected, reason))
     };
-    if !METRIC_NAMES.contains(&name.as_str()) {
-        return refuse(name, &format!("one of {}", METRIC_NAMES.join(", ")), "it is a metric of each block");
+    if !METRIC_NAMES.contains(&name.as_str()) && !is_count(&name) {
+        let all = [METRIC_NAMES, COUNT_NAMES].concat();
+        return refuse(
+            name,
+            &format!("one of {}", all.join(", ")),
+            "it is a metric or a count of each block",
+        );
+    }
+    if is_count(&name) && words.until_decided == Some(true) {
+        let reason = "a trial that stops when it is decided goes by ratios, and a count has none";
+        return refuse(name, "a metric with a ratio, or a fixed number of pairs (trial.pairs)", reason);
     }
     if let Some(reason) = steps.iter().find_map(|step| metric_silent(&name, &step.load)) {
         return refuse(name, &format!("one of {}", telling(steps, fewest).join(", ")), reason);
@@ -77,7 +86,7 @@ fn best(steps: &[StepPlan], fewest: Option<u64>) -> (&'static str, &'static str)
 fn telling(steps: &[StepPlan], fewest: Option<u64>) -> Vec<&'static str> {
     let told = |name: &&str| steps.iter().all(|step| metric_silent(name, &step.load).is_none());
     let enough = |name: &&str| needed(name).zip(fewest).is_none_or(|(needed, fewest)| fewest >= needed);
-    METRIC_NAMES.iter().copied().filter(told).filter(enough).collect()
+    METRIC_NAMES.iter().chain(COUNT_NAMES).copied().filter(told).filter(enough).collect()
 }
 
 /// Messages that a block needs for a quantile.

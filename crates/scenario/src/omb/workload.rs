@@ -3,12 +3,12 @@
 mod topic;
 mod values;
 
+use super::Dialect;
 use super::draft::{Draft, Setting, quoted};
+use super::fate::{Fates, Place};
 use super::file::Entry;
-use crate::args::Dialect;
-use crate::compat::fate::{Fates, Place};
-use crate::errors::UsageError;
 use crate::yaml::Value;
+use plumb_model::fault::UsageError;
 use plumb_model::units::Nanos;
 
 /// Rates from here on stand for `as fast as possible` in the workloads that ship with the benchmark.

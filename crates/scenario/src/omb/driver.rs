@@ -1,15 +1,13 @@
 //! The fate of each key of a driver file.
 
 use super::draft::{Draft, Setting, quoted};
+use super::fate::{Fates, Place};
 use super::file::Entry;
 use super::workload::unknown;
-use crate::compat::fate::{Fates, Place};
-use crate::compat::java_client::{
-    self, Generation, Role, Translation, is_connection, is_secret, producer_defaults,
-};
-use crate::errors::UsageError;
+use crate::java_client::{self, Generation, Role, Translation, is_connection, is_secret, producer_defaults};
 use crate::yaml::Value;
 use plumb_load::librdkafka::java;
+use plumb_model::fault::UsageError;
 
 const KNOWN: &[&str] = &[
     "name",

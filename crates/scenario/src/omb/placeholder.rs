@@ -3,8 +3,8 @@
 //! Scripts around the benchmark fill such places in before it reads the file. The environment is not asked: a scenario has to be
 //! the same wherever it is imported.
 
+use super::fate::{Fate, Fates, Place};
 use super::file::Entry;
-use crate::compat::fate::{Fate, Fates, Place};
 use crate::yaml::Value;
 
 /// The places whose defaults were taken, with what stood there.

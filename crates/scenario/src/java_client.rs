@@ -1,7 +1,7 @@
 //! Properties of Kafka's Java client under the names of librdkafka, and the defaults of the one that the other lacks.
 //!
 //! How to connect (`security.protocol`, `sasl.*`, `ssl.*`) is not here: that goes into a client properties file, which
-//! [`crate::client_config`] reads.
+//! `plumb_session::client_config` reads.
 
 use plumb_load::librdkafka::java;
 

@@ -1,8 +1,8 @@
 //! Properties that Kafka's tools take as flags and as a file.
 
-use crate::compat::java_client::{Role, Translation, is_connection, is_secret, translate};
-use crate::errors::UsageError;
+use crate::java_client::{Role, Translation, is_connection, is_secret, translate};
 use plumb_load::librdkafka::java;
+use plumb_model::fault::UsageError;
 use std::collections::BTreeMap;
 
 /// The properties of flags and file together.

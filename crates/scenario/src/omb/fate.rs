@@ -5,11 +5,11 @@ use std::fmt;
 
 /// The place of a key in its file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Place {
+pub struct Place {
     /// As the user named the file.
-    pub(crate) file: String,
-    /// 1-based.
-    pub(crate) line: u32,
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
 }
 
 impl Place {
@@ -22,19 +22,21 @@ impl Place {
 
 /// A key with its fate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct KeyFate {
+pub struct KeyFate {
+    /// The place of the key.
     #[serde(flatten)]
-    pub(crate) place: Place,
+    pub place: Place,
     /// The key, with the block that it stood in before it: `producerConfig linger.ms`.
-    pub(crate) key: String,
+    pub key: String,
+    /// What became of it.
     #[serde(flatten)]
-    pub(crate) fate: Fate,
+    pub fate: Fate,
 }
 
 /// The fate of a key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "fate")]
-pub(crate) enum Fate {
+pub enum Fate {
     /// It means the same here.
     Taken {
         /// Key of the scenario with its value.
@@ -61,7 +63,7 @@ pub(crate) enum Fate {
 
 /// The fates of all keys, in the files' order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Fates(pub(crate) Vec<KeyFate>);
+pub struct Fates(pub Vec<KeyFate>);
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -106,7 +108,7 @@ impl Fates {
     }
 
     /// A line for each key.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let mut out = String::new();
         for KeyFate { place, key, fate } in &self.0 {
             let what = match fate {

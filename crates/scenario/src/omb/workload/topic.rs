@@ -1,10 +1,10 @@
 //! One topic: made for the run, put together from several, or one that is there.
 
 use super::{Workload, comment, list};
-use crate::compat::omb::draft::{Setting, quoted};
-use crate::compat::omb::file::Entry;
-use crate::errors::UsageError;
+use crate::omb::draft::{Setting, quoted};
+use crate::omb::file::Entry;
 use crate::yaml::Value;
+use plumb_model::fault::UsageError;
 
 impl Workload<'_> {
     /// The topic. Gives the number of topics that are put together in one.

@@ -15,18 +15,18 @@ use std::path::Path;
 
 /// A histogram for each row of a step's series, or none where that second had no sample.
 #[derive(Debug, Default)]
-pub(crate) struct Seconds {
+pub struct Seconds {
     /// Actual send to acknowledgement. Empty where the log cannot be used.
-    pub(crate) acknowledge_service: Vec<Option<Histogram>>,
+    pub acknowledge_service: Vec<Option<Histogram>>,
     /// Actual send to reception. Empty where the log cannot be used.
-    pub(crate) end_to_end_service: Vec<Option<Histogram>>,
+    pub end_to_end_service: Vec<Option<Histogram>>,
     /// Intended to actual send. Empty where the log cannot be used.
-    pub(crate) slip: Vec<Option<Histogram>>,
+    pub slip: Vec<Option<Histogram>>,
 }
 
 impl Seconds {
     /// Reads the logs of a step. `directory` is that of the run.
-    pub(crate) fn read(directory: &Path, step: &StepResult) -> Self {
+    pub fn read(directory: &Path, step: &StepResult) -> Self {
         let of = |measure: &str, samples: fn(&SecondRow) -> u64| {
             let log = step.histogram_logs.get(measure)?;
             let bytes = fs_err::read(directory.join(log)).ok()?;
@@ -41,13 +41,6 @@ impl Seconds {
             end_to_end_service: of("end_to_end_service", |row| row.end_to_end.samples).unwrap_or_default(),
             slip: of("slip", |row| row.sent).unwrap_or_default(),
         }
-    }
-
-    /// All seconds' acknowledge service times.
-    pub(crate) fn acknowledge_service_whole(&self) -> Histogram {
-        let mut whole = Histogram::new();
-        self.acknowledge_service.iter().flatten().for_each(|second| whole.merge(second));
-        whole
     }
 }
 
@@ -83,9 +76,9 @@ fn aligned(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run_dir::{RunDir, interval};
     use jiff::Timestamp;
     use plumb_model::observation::SecondLatency;
-    use plumb_session::run_dir::{RunDir, interval};
     use std::time::{Duration, SystemTime};
 
     fn row(second: u32, warm_up: bool, samples: u64) -> SecondRow {

@@ -1,13 +1,12 @@
 //! kafka-producer-perf-test.
 
+use super::flags::{ProducerPerfArgs, ProducerPerfRefused};
 use super::lines::{self, Percentiles, Sent};
 use super::properties::{self, PropertiesFile, ToolProperties};
 use super::windows::{Last, windows};
-use crate::args::{ProducerPerfArgs, ProducerPerfRefused};
-use crate::compat::java_client::{Generation, Role, producer_defaults};
-use crate::compat::seconds::Seconds;
-use crate::errors::UsageError;
+use crate::java_client::{Generation, Role, producer_defaults};
 use plumb_model::document::StepResult;
+use plumb_model::fault::UsageError;
 use plumb_model::figure::{percent, time, time_interval};
 use plumb_model::plan::{Driver, Mode, Payload, SizePlan, WeightedSize};
 use plumb_model::scenario::{
@@ -27,11 +26,11 @@ const QUEUE_MOSTLY: f64 = 0.5;
 
 /// The contents of the files that the flags name.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Files<'a> {
+pub struct Files<'a> {
     /// Of --command-config.
-    pub(crate) config: Option<&'a str>,
+    pub config: Option<&'a str>,
     /// Of --payload-file.
-    pub(crate) payload: Option<&'a [u8]>,
+    pub payload: Option<&'a [u8]>,
 }
 
 /// Most sizes of a mix. Records of more sizes are put together in as many groups of equal number, each with its mean size.
@@ -62,7 +61,7 @@ fn sizes_of_records(content: &[u8], delimiter: &str) -> Result<SizePlan, UsageEr
 }
 
 /// The tool's flags as a scenario, with what to know of them.
-pub(crate) fn scenario(
+pub fn scenario(
     arguments: &ProducerPerfArgs,
     driver: Driver,
     files: Files<'_>,
@@ -172,16 +171,17 @@ fn refuse(given: &ProducerPerfRefused) -> Result<(), UsageError> {
     Ok(())
 }
 
-/// The tool's output for a run: progress lines and the last line.
-pub(crate) fn output(step: &StepResult, seconds: &Seconds, interval_ms: u64) -> String {
+/// The tool's output for a run: progress lines and the last line. `service` has the times from send to acknowledgement of each row of the
+/// step's series; it is empty where they are not known.
+pub fn output(step: &StepResult, service: &[Option<Histogram>], interval_ms: u64) -> String {
     let bytes = step.value_bytes_mean;
     let most_ms = ms(step.latency.acknowledge_service.max_ns.map(|ns| ns as f64));
     let mut out = String::new();
     for window in windows(&step.series, interval_ms, Last::LeftOut) {
-        let Some(service) = seconds.acknowledge_service.get(window.rows.clone()) else { break };
+        let Some(seconds) = service.get(window.rows.clone()) else { break };
         let records: u64 = step.series[window.rows].iter().map(|row| row.acked).sum();
         let mut times = Histogram::new();
-        service.iter().flatten().for_each(|second| times.merge(second));
+        seconds.iter().flatten().for_each(|second| times.merge(second));
         let records_per_s = records as f64 / f64::from(window.to - window.from);
         // The seconds' times come out of buckets, whose upper end may lie above the largest time of all.
         let max_ms = ms(times.exact().max_ns.map(|ns| ns as f64)).map(|ms| ms.min(most_ms.unwrap_or(ms)));
@@ -189,14 +189,15 @@ pub(crate) fn output(step: &StepResult, seconds: &Seconds, interval_ms: u64) -> 
         let sent = Sent { records, records_per_s, bytes_per_s: records_per_s * bytes, mean_ms, max_ms };
         out += &lines::progress(&sent);
     }
-    let whole = seconds.acknowledge_service_whole();
+    let mut whole = Histogram::new();
+    service.iter().flatten().for_each(|second| whole.merge(second));
     let records_per_s = reached_per_s(step).unwrap_or(0.0);
-    let service = &step.latency.acknowledge_service;
+    let mean_ns = step.latency.acknowledge_service.mean_ns;
     let sent = Sent {
         records: step.counts.acked,
         records_per_s,
         bytes_per_s: records_per_s * bytes,
-        mean_ms: ms(service.mean_ns),
+        mean_ms: ms(mean_ns),
         max_ms: most_ms,
     };
     let of = |quantile: f64| {
@@ -216,7 +217,7 @@ fn reached_per_s(step: &StepResult) -> Option<f64> {
 }
 
 /// Sentences on what the tool's lines leave out.
-pub(crate) fn corrections(step: &StepResult) -> Vec<String> {
+pub fn corrections(step: &StepResult) -> Vec<String> {
     let mut notes = Vec::new();
     if step.asked_per_s.is_none() {
         notes.push(at_full_load(step));
@@ -289,17 +290,16 @@ fn shown_ns(ns: Option<u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{Arguments, Command, Tool};
-    use clap::Parser;
+    use clap::{Args, Command, FromArgMatches};
     use plumb_model::document::BlockResult;
     use plumb_model::observation::{Distribution, SecondRow};
     use plumb_model::resolve::{Sources, resolve};
 
     fn arguments(line: &str) -> ProducerPerfArgs {
-        let words = ["plumb", "compat", "kafka-producer-perf-test"].into_iter().chain(line.split(' '));
-        let Command::Compat(compat) = Arguments::try_parse_from(words).unwrap().command else { panic!() };
-        let Tool::KafkaProducerPerfTest(arguments) = compat.tool else { panic!() };
-        arguments
+        let words = std::iter::once("tool").chain(line.split(' '));
+        let matches =
+            ProducerPerfArgs::augment_args(Command::new("tool")).try_get_matches_from(words).unwrap();
+        ProducerPerfArgs::from_arg_matches(&matches).unwrap()
     }
 
     const OLD: &str = "--topic t --num-records 500 --record-size 100 --throughput 50 --producer-props bootstrap.servers=b:1 \
@@ -390,9 +390,8 @@ mod tests {
 
     #[test]
     fn the_tools_lines_are_about_the_time_from_send_to_acknowledgement() {
-        let (series, acknowledge_service) =
+        let (series, service): (Vec<_>, Vec<_>) =
             [second(0, &[1, 3]), second(1, &[2, 2]), second(2, &[8])].into_iter().unzip();
-        let seconds = Seconds { acknowledge_service, ..Seconds::default() };
         let mut step = StepResult {
             series,
             value_bytes_mean: 1_048_576.0,
@@ -404,13 +403,13 @@ mod tests {
         step.latency.acknowledge_service =
             Distribution { mean_ns: Some(3.2e6), max_ns: Some(8_000_000), ..Distribution::default() };
         assert_eq!(
-            output(&step, &seconds, 2_000),
+            output(&step, &service, 2_000),
             "4 records sent, 2.0 records/sec (2.00 MB/sec), 2.0 ms avg latency, 3.0 ms max latency.\n5 records sent, 2.000000 \
              records/sec (2.00 MB/sec), 3.20 ms avg latency, 8.00 ms max latency, 2 ms 50th, 8 ms 95th, 8 ms 99th, 8 ms \
              99.9th.\n"
         );
         assert_eq!(
-            output(&step, &seconds, 5_000).lines().count(),
+            output(&step, &service, 5_000).lines().count(),
             1,
             "no progress line of a part of an interval"
         );
@@ -420,18 +419,18 @@ mod tests {
         second(at, &vec![2; count])
     }
 
-    fn step_of(rows: Vec<(SecondRow, Option<Histogram>)>) -> (StepResult, Seconds) {
-        let (series, acknowledge_service): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+    fn step_of(rows: Vec<(SecondRow, Option<Histogram>)>) -> (StepResult, Vec<Option<Histogram>>) {
+        let (series, service): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
         let step = StepResult { series, value_bytes_mean: 100.0, ..StepResult::default() };
-        (step, Seconds { acknowledge_service, ..Seconds::default() })
+        (step, service)
     }
 
     #[test]
     fn seconds_without_a_record_count_in_a_lines_rate() {
         // One record every two seconds.
-        let (step, seconds) = step_of((0..12).step_by(2).map(|at| second_with(at, 1)).collect());
+        let (step, service) = step_of((0..12).step_by(2).map(|at| second_with(at, 1)).collect());
         let rates = |interval_ms| -> Vec<String> {
-            let out = output(&step, &seconds, interval_ms);
+            let out = output(&step, &service, interval_ms);
             let progress = out.lines().filter(|line| !line.contains("50th"));
             progress.map(|line| line.split(" (").next().unwrap().to_owned()).collect()
         };
@@ -448,7 +447,7 @@ mod tests {
     fn the_rate_of_the_last_line_is_the_one_that_was_reached_and_not_the_one_that_was_asked_for() {
         let mut step = StepResult { achieved_per_s: Some(1_000.0), ..StepResult::default() };
         step.counts.acked = 5_000;
-        let last = |step: &StepResult| output(step, &Seconds::default(), 5_000);
+        let last = |step: &StepResult| output(step, &[], 5_000);
         assert!(last(&step).starts_with("5000 records sent, 1000.000000 records/sec"), "an older document");
         let block = BlockResult { acknowledged_within_s: Some(5.005_36), ..BlockResult::default() };
         step.blocks.push(block);
@@ -463,10 +462,10 @@ mod tests {
         let mut in_bucket = Histogram::new();
         in_bucket.record_ns(694_500_000);
         let row = |second| SecondRow { second, acked: 1, ..SecondRow::default() };
-        let (mut step, seconds) = step_of(vec![(row(0), Some(in_bucket)), (row(1), None)]);
+        let (mut step, service) = step_of(vec![(row(0), Some(in_bucket)), (row(1), None)]);
         step.latency.acknowledge_service =
             Distribution { mean_ns: Some(692.94e6), max_ns: Some(692_940_000), ..Distribution::default() };
-        let out = output(&step, &seconds, 1_000);
+        let out = output(&step, &service, 1_000);
         let lines: Vec<&str> = out.lines().collect();
         assert!(lines[0].ends_with("692.9 ms avg latency, 692.9 ms max latency."), "{out}");
         assert!(lines[1].contains("692.94 ms max latency, 693 ms 50th"), "{out}");

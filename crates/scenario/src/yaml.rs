@@ -6,21 +6,26 @@ use std::fmt;
 
 /// A key.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Key {
-    pub(crate) name: String,
+pub struct Key {
+    /// As it is written.
+    pub name: String,
     /// Its line in the file, from 1.
-    pub(crate) line: u32,
+    pub line: u32,
 }
 
 /// The keys of an object with their values, in the file's order.
-type Entries = Vec<(Key, Value)>;
+pub type Entries = Vec<(Key, Value)>;
 
 /// A value. Numbers are kept as text: the key decides which kind is wanted.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub enum Value {
+    /// No value, or `null`.
     Nothing,
+    /// A text, a number, or true or false.
     Scalar(String),
+    /// A sequence.
     List(Vec<Value>),
+    /// An object.
     Map(Entries),
 }
 
@@ -29,7 +34,7 @@ pub(crate) struct Object(pub(crate) Entries);
 
 impl Value {
     /// As a file.
-    pub(crate) fn to_yaml(&self) -> String {
+    pub fn to_yaml(&self) -> String {
         let mut out = String::new();
         write_block(self, 0, &mut out);
         out

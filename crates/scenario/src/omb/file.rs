@@ -1,8 +1,8 @@
 //! A YAML file of one flat object, with the line of each key.
 
-use crate::compat::fate::Place;
-use crate::errors::UsageError;
+use super::fate::Place;
 use crate::yaml::{Object, Value};
+use plumb_model::fault::UsageError;
 use std::path::Path;
 
 /// One key of the file.

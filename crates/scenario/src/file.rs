@@ -11,7 +11,8 @@ use thiserror::Error;
 
 /// A scenario file that cannot be used.
 #[derive(Debug, Error)]
-pub(crate) enum ScenarioFileError {
+#[expect(missing_docs, reason = "each variant's message says what it is")]
+pub enum ScenarioFileError {
     #[error("cannot read the scenario")]
     Read(#[from] std::io::Error),
     #[error("{message}")]
@@ -34,14 +35,20 @@ impl HasFault for ScenarioFileError {
     }
 }
 
-/// Reads a scenario file.
-pub(crate) fn read(path: &Path) -> Result<(Scenario, Sources), ScenarioFileError> {
+/// Reads a scenario file, with the place of each value in it.
+///
+/// # Errors
+/// A file that cannot be read, or whose content is no scenario.
+pub fn read(path: &Path) -> Result<(Scenario, Sources), ScenarioFileError> {
     let text = fs_err::read_to_string(path)?;
     parse(&path.display().to_string(), &text)
 }
 
 /// Reads a scenario from its text; `path` is for messages and origins.
-pub(crate) fn parse(path: &str, text: &str) -> Result<(Scenario, Sources), ScenarioFileError> {
+///
+/// # Errors
+/// A text that is no scenario.
+pub fn parse(path: &str, text: &str) -> Result<(Scenario, Sources), ScenarioFileError> {
     let content = |error: serde_saphyr::Error| ScenarioFileError::Content {
         message: reworded(path, &error.to_string()),
     };

@@ -1,14 +1,14 @@
 //! kafka-consumer-perf-test.
 
+use super::flags::{ConsumerPerfArgs, ConsumerPerfRefused};
 use super::lines::{self, CONSUMER_HEADER, Consumed, DETAILED_HEADER, Interval};
 use super::properties::{self, PropertiesFile, ToolProperties};
 use super::windows::{Last, windows};
-use crate::args::{ConsumerPerfArgs, ConsumerPerfRefused};
-use crate::compat::java_client::Role;
-use crate::errors::UsageError;
+use crate::java_client::Role;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use plumb_model::document::StepResult;
+use plumb_model::fault::UsageError;
 use plumb_model::figure::{counted, time};
 use plumb_model::plan::{Driver, Mode};
 use plumb_model::scenario::{ClusterWords, LoadWords, OneOrMany, Scalar, Scenario, SetupWords, TopicWords};
@@ -19,7 +19,7 @@ use std::time::Duration;
 const RATE_FROM_S: f64 = 1.0;
 
 /// The tool's flags as a scenario, with what to know of them. `config` is the content of --command-config.
-pub(crate) fn scenario(
+pub fn scenario(
     arguments: &ConsumerPerfArgs,
     driver: Driver,
     config: Option<&str>,
@@ -145,7 +145,7 @@ fn strftime(pattern: &str) -> Option<String> {
 }
 
 /// A topic from which no rate can be had.
-pub(crate) fn without_rate(received: u64, arguments: &ConsumerPerfArgs) -> UsageError {
+pub fn without_rate(received: u64, arguments: &ConsumerPerfArgs) -> UsageError {
     let topic = arguments.topic.as_ref().or(arguments.include.as_ref()).map_or("", String::as_str);
     let hint = "kafka-producer-perf-test fills a topic; reading has to take a second or more to be measured";
     match received {
@@ -158,7 +158,7 @@ pub(crate) fn without_rate(received: u64, arguments: &ConsumerPerfArgs) -> Usage
 }
 
 /// The tool's output for a run, with notes on it; none when nothing was received, or in no time.
-pub(crate) fn output(step: &StepResult, arguments: &ConsumerPerfArgs) -> Option<(String, Vec<String>)> {
+pub fn output(step: &StepResult, arguments: &ConsumerPerfArgs) -> Option<(String, Vec<String>)> {
     let reading = Reading::of(step)?;
     let format = strftime(&arguments.date_format)?;
     let time = |second: f64| {
@@ -276,17 +276,16 @@ fn notes(step: &StepResult, reading: &Reading, arguments: &ConsumerPerfArgs) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{Arguments, Command, Tool};
-    use clap::Parser;
+    use clap::{Args, Command, FromArgMatches};
     use plumb_model::document::BlockResult;
     use plumb_model::observation::SecondRow;
     use plumb_model::resolve::{Sources, resolve};
 
     fn arguments(line: &str) -> ConsumerPerfArgs {
-        let words = ["plumb", "compat", "kafka-consumer-perf-test"].into_iter().chain(line.split(' '));
-        let Command::Compat(compat) = Arguments::try_parse_from(words).unwrap().command else { panic!() };
-        let Tool::KafkaConsumerPerfTest(arguments) = compat.tool else { panic!() };
-        arguments
+        let words = std::iter::once("tool").chain(line.split(' '));
+        let matches =
+            ConsumerPerfArgs::augment_args(Command::new("tool")).try_get_matches_from(words).unwrap();
+        ConsumerPerfArgs::from_arg_matches(&matches).unwrap()
     }
 
     const NEW: &str = "--topic t --num-records 500 --bootstrap-server b:1";

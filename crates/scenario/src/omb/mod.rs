@@ -1,55 +1,62 @@
 //! Workload and driver files of the Open Messaging Benchmark as a scenario.
 //!
 //! Strict, as the benchmark itself is not: every key of both files has a fate, and one that is not known or cannot be
-//! honoured stops the import. Pure but for reading the two files; [`crate::commands`] prints, writes and runs.
+//! honoured stops the import. Pure but for reading the two files; whoever asks for it prints, writes and runs.
 
 mod dialect;
 mod draft;
 mod driver;
+pub mod fate;
 mod file;
 mod placeholder;
 mod sizes;
 mod workload;
 
-use super::fate::Fates;
-use crate::args::Dialect;
-use crate::errors::UsageError;
+pub use dialect::Dialect;
 use draft::{Draft, Setting};
+use fate::Fates;
+use plumb_model::fault::UsageError;
 use plumb_model::plan::Driver as Client;
 use plumb_model::resolve::Sources;
 use std::path::Path;
 
 /// The files to import, with the user's wishes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Request<'a> {
-    pub(crate) workload: &'a Path,
-    pub(crate) driver: &'a Path,
-    pub(crate) dialect: Option<Dialect>,
+pub struct Request<'a> {
+    /// The workload file.
+    pub workload: &'a Path,
+    /// The driver file.
+    pub driver: &'a Path,
+    /// The benchmark that the workload was written for, where the user says.
+    pub dialect: Option<Dialect>,
     /// The latency that producerRate: 0 has to hold.
-    pub(crate) goal: Option<&'a str>,
+    pub goal: Option<&'a str>,
     /// Several topics may become one.
-    pub(crate) merge_topics: bool,
+    pub merge_topics: bool,
     /// Instead of the driver's address.
-    pub(crate) bootstrap: Option<&'a str>,
+    pub bootstrap: Option<&'a str>,
     /// The client properties file that says how to connect.
-    pub(crate) config: Option<&'a str>,
+    pub config: Option<&'a str>,
     /// The client that drives the load.
-    pub(crate) client: Client,
+    pub client: Client,
 }
 
 /// An import that went through.
 #[derive(Debug)]
-pub(crate) struct Import {
+pub struct Import {
     /// The scenario, as YAML that a person can read and keep.
-    pub(crate) text: String,
+    pub text: String,
     /// The places of its values in the benchmark's files.
-    pub(crate) sources: Sources,
+    pub sources: Sources,
     /// Content for the client properties file; empty when the driver says nothing of it.
-    pub(crate) connection: String,
+    pub connection: String,
 }
 
 /// Translates the two files. The fates are of all keys, also where it fails.
-pub(crate) fn import(request: &Request<'_>, fates: &mut Fates) -> Result<Import, UsageError> {
+///
+/// # Errors
+/// A file that cannot be read, or a key that is not known or cannot be honoured.
+pub fn import(request: &Request<'_>, fates: &mut Fates) -> Result<Import, UsageError> {
     let workload = file::read(request.workload)?;
     let driver = file::read(request.driver)?;
     translate(&workload, &driver, request, fates)

@@ -1,6 +1,6 @@
 //! A scenario that is being written, value by value, each with the place that it comes from.
 
-use crate::compat::fate::Place;
+use super::fate::Place;
 use plumb_model::plan::Origin;
 use plumb_model::resolve::Sources;
 use std::fmt::Write;

@@ -1,8 +1,7 @@
 //! Every key of both files, in both dialects.
 
+use super::fate::Fate;
 use super::*;
-use crate::compat::fate::Fate;
-use crate::scenario_file;
 use plumb_model::plan::{
     ClusterPlan, Keys, Length, Mode, Origin, Payload, Plan, Schedule, SizePlan, TopicPlan,
 };
@@ -72,7 +71,7 @@ fn import(workload: &str, driver: &str, request: &Request<'_>) -> (Import, Fates
 }
 
 fn plan(import: &Import) -> Plan {
-    let (scenario, mut sources) = scenario_file::parse("s.yaml", &import.text).unwrap();
+    let (scenario, mut sources) = crate::file::parse("s.yaml", &import.text).unwrap();
     sources.extend(import.sources.clone());
     resolve(&scenario, &sources).unwrap_or_else(|error| panic!("{error}\n{}", import.text))
 }

@@ -1,8 +1,8 @@
 //! The two families of Open Messaging Benchmark: the project itself, and Redpanda's fork of it.
 
 use super::file::Entry;
-use crate::args::Dialect;
-use crate::errors::UsageError;
+use clap::ValueEnum;
+use plumb_model::fault::UsageError;
 
 const UPSTREAM_ONLY: &[&str] = &["backlogDrainRatio", "messageSizeDistribution"];
 const REDPANDA_ONLY: &[&str] =
@@ -10,6 +10,15 @@ const REDPANDA_ONLY: &[&str] =
 
 /// Only the fork has this driver.
 const REDPANDA_DRIVER: &str = "RedpandaBenchmarkDriver";
+
+/// The Open Messaging Benchmark that a workload was written for. The same file means another run in the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Dialect {
+    /// The Open Messaging Benchmark itself
+    Upstream,
+    /// Redpanda's fork
+    Redpanda,
+}
 
 impl Dialect {
     pub(super) fn name(self) -> &'static str {

@@ -1,11 +1,11 @@
 //! Sizes, contents and keys of the messages.
 
 use super::{Workload, list};
-use crate::compat::omb::draft::{Setting, quoted};
-use crate::compat::omb::file::Entry;
-use crate::compat::omb::sizes;
-use crate::errors::UsageError;
+use crate::omb::draft::{Setting, quoted};
+use crate::omb::file::Entry;
+use crate::omb::sizes;
 use crate::yaml::Value;
+use plumb_model::fault::UsageError;
 use plumb_model::units::Bytes;
 use std::path::{Path, PathBuf};
 

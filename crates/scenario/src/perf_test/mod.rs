@@ -3,8 +3,11 @@
 //! The lines have the tools' format to the byte, and the tools' meaning: latency from the actual send to the
 //! acknowledgement. What that leaves out is in the notes, which go to standard error.
 
-pub(crate) mod consumer;
-pub(crate) mod lines;
-pub(crate) mod producer;
+pub mod consumer;
+mod flags;
+mod lines;
+pub mod producer;
 mod properties;
 mod windows;
+
+pub use flags::{ConsumerPerfArgs, ConsumerPerfRefused, ProducerPerfArgs, ProducerPerfRefused};
