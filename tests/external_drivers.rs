@@ -189,6 +189,27 @@ fn values_of_another_size_than_was_ordered_are_damaged() {
 }
 
 #[test]
+fn acknowledgements_that_no_answer_can_be_behind_make_the_run_invalid() {
+    let ended = run(&sink(), &format!("{{producer: {}}}", faulty("early-report")), LOAD);
+    let document = ended.json();
+    let reasons = document["validity"]["reasons"].as_array().unwrap();
+    let reason = reasons.iter().find(|reason| reason["id"] == "acknowledged-too-soon");
+    assert_eq!(reason.unwrap_or_else(|| panic!("{reasons:#?}"))["severity"], "invalid");
+    // Those of a right one are not.
+    let ended = run(&sink(), &format!("{{producer: {}}}", library()), LOAD);
+    assert!(!ended.stdout.contains("acknowledged-too-soon"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_message_that_a_driver_took_and_never_sent_is_told_apart_from_what_may_be_stored() {
+    let load = LOAD.replace("size: 200B", "size: 200B, drain: 500ms");
+    let step = only_step(&run(&sink(), &format!("{{producer: {}}}", faulty("never")), &load));
+    let counts = &step["counts"];
+    assert_eq!((&counts["acked"], &counts["unknown"]), (&299.into(), &1.into()), "{counts:#}");
+    assert_eq!(counts["never_sent"], 1, "{counts:#}");
+}
+
+#[test]
 fn how_a_driver_ended_is_told_where_it_was_no_good_end() {
     let step = only_step(&run(&sink(), &format!("{{producer: {}}}", faulty("exit")), LOAD));
     let notes = step["blocks"][0]["programs"][0]["notes"].to_string();
@@ -314,6 +335,8 @@ fn each_way_to_lie_is_caught() {
     // The fault, the role, and what it breaks, whatever else.
     let faults = [
         ("early-report", "producer", "acknowledgement"),
+        ("early-sly", "producer", "acknowledgement"),
+        ("early-sly", "consumer", "reception"),
         ("drop", "producer", "sends"),
         ("double", "producer", "sends"),
         ("reorder", "producer", "order"),
@@ -399,8 +422,18 @@ fn between(fault: &str) {
 
 /// The number of the order, and of the record received, that is dealt with wrongly.
 const WRONG: u64 = 57;
+/// The number of a measured message in a run, of 2 probes, 60 messages of a warm-up and 300 measured ones.
+const NEVER_SENT: u64 = 200;
 /// A driver that sends early does so by this.
 const EARLY_NS: u64 = 50_000_000;
+/// A sly driver tells the truth of what took longer than this, and a third less of all else.
+const SLY_BELOW_NS: u64 = 15_000_000;
+
+/// What it leaves out of a time.
+fn sly(took_ns: u64) -> u64 {
+    if took_ns < SLY_BELOW_NS { took_ns / 3 } else { 0 }
+}
+
 /// The place of the time of the send in a stamp.
 const SENT_AT: usize = 32;
 /// Added to the number of a second order of the same record.
@@ -424,6 +457,7 @@ impl Wrong {
         self.due.insert(number, due_ns);
         match fault {
             "drop" if number == WRONG => return Vec::new(),
+            "never" if number == NEVER_SENT => return Vec::new(),
             "double" if number == WRONG => {
                 let mut again = send.clone();
                 again.number += AGAIN;
@@ -455,6 +489,10 @@ impl Wrong {
                 let due_ns = self.due[&report.number];
                 match fault {
                     "early-report" => report.acked_ns = report.called_ns + 1_000,
+                    "early-sly" => {
+                        let took_ns = report.acked_ns - report.called_ns;
+                        report.acked_ns -= sly(took_ns);
+                    }
                     "early-send" => report.called_ns = report.called_ns.max(due_ns),
                     "hidden-stall" => {
                         let late_ns = report.called_ns - due_ns;
@@ -492,6 +530,10 @@ impl Wrong {
                         return vec![Report::Got(got.clone()), Report::Got(got)];
                     }
                     "early-report" => got.received_ns -= EARLY_NS,
+                    "early-sly" => {
+                        let sent: [u8; 8] = got.head[SENT_AT..SENT_AT + 8].try_into().unwrap();
+                        got.received_ns -= sly(got.received_ns - u64::from_le_bytes(sent));
+                    }
                     "size" => got.value_bytes -= 1,
                     "stamp" => {
                         let sent: &mut [u8; 8] = (&mut got.head[SENT_AT..SENT_AT + 8]).try_into().unwrap();

@@ -2,7 +2,9 @@
 
 use super::{LINGERS, apart, assert_replays, document, json, search, sink};
 use crate::program::Program;
+use plumb_lab::sink::Apis;
 use rustix::process::Signal;
+use std::time::Duration;
 
 #[test]
 fn a_search_that_is_killed_goes_on_with_the_blocks_that_it_had() {
@@ -63,8 +65,74 @@ fn a_broker_that_dies_ends_the_search_and_what_it_saw_stays() {
     drop(sink);
     let ended = running.wait();
     assert_eq!(ended.code(), Some(4), "{} {}", ended.stdout, ended.stderr);
-    assert!(ended.stderr.contains("plumb search --resume"), "{}", ended.stderr);
-    assert!(document(&ended.path("found/search")).settings_search.unwrap().blocks.len() >= 2);
+    assert_eq!(ended.stderr.matches("it can go on").count(), 1, "{}", ended.stderr);
+    assert!(ended.stderr.contains("it can go on: plumb search --resume found\n"), "{}", ended.stderr);
+    let blocks = document(&ended.path("found/search")).settings_search.unwrap().blocks.len();
+    assert!(blocks >= 2);
+    // The answer so far is there, and its page, and it opens as any result does.
+    let answer = json(&ended.path("found/search.json"));
+    assert_eq!(
+        (&answer["outcome"], answer["blocks"].as_array().map(Vec::len)),
+        (&"interrupted".into(), Some(blocks))
+    );
+    assert!(ended.path("found/report.html").is_file());
+    let found = ended.path("found").display().to_string();
+    let shown = Program::new(["report", &found]).run();
+    assert!(shown.stdout.contains("was stopped after"), "{} {}", shown.stdout, shown.stderr);
+    // It is several runs.
+    let compared = Program::new(["compare", &found, &found]).run();
+    assert_eq!(compared.code(), Some(2), "{}", compared.stderr);
+    assert!(
+        compared.stderr.contains(&format!("name one of its runs: {found}/search")),
+        "{}",
+        compared.stderr
+    );
+}
+
+#[test]
+fn a_search_without_an_answer_says_how_it_comes_to_one() {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::write(place.path().join("request.json"), "{}").unwrap();
+    let found = place.path().display().to_string();
+    let shown = Program::new(["report", &found]).run();
+    assert_eq!(shown.code(), Some(2), "{} {}", shown.stdout, shown.stderr);
+    let hint = format!("go on with it: plumb search --resume {found}");
+    assert!(shown.stderr.contains(&hint), "{}", shown.stderr);
+}
+
+#[test]
+fn the_proofs_of_two_searches_are_named_where_the_searches_are_to_be_compared() {
+    let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    for place in &places {
+        std::fs::create_dir(place.path().join("proof")).unwrap();
+        std::fs::write(place.path().join("proof/run.json"), "{}").unwrap();
+        std::fs::write(place.path().join("search.json"), "{}").unwrap();
+    }
+    let [a, b] = places.each_ref().map(|place| place.path().display().to_string());
+    let compared = Program::new(["compare", &a, &b]).run();
+    assert_eq!(compared.code(), Some(2), "{}", compared.stderr);
+    let command = format!("plumb compare {a}/proof#proposed {b}/proof#proposed");
+    let one_line = compared.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(one_line.contains(&command), "{}", compared.stderr);
+}
+
+#[test]
+fn brokers_that_hang_are_told_while_they_are_waited_for() {
+    let sink = sink();
+    let mut running = search(&sink, LINGERS).start();
+    let run = running.path("found/search/run.json");
+    running.wait_for("two blocks", |_| {
+        let text = std::fs::read_to_string(&run).ok()?;
+        (text.matches("\"purpose\": \"noise\"").count() >= 2).then_some(())
+    });
+    sink.control().stall(Apis::All, Duration::from_secs(3_600));
+    running.wait_for("a line on the silence", |running| {
+        running.complained().contains("; waiting at most ").then_some(())
+    });
+    running.signal(Signal::KILL);
+    let said = running.wait().stderr;
+    let line = said.lines().find(|line| line.contains("waiting at most")).unwrap();
+    assert!(line.starts_with("plumb: ") && line.contains(" for "), "{line}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ mod probe;
 mod property;
 mod report;
 mod run;
-mod search;
+pub(crate) mod search;
 pub(crate) mod size;
 mod throughput;
 mod trial;

@@ -4,6 +4,7 @@
 //! block. It is a watcher of the session like any other and owns nothing.
 
 mod estimate;
+mod silence;
 pub(crate) mod steps;
 mod table;
 
@@ -11,17 +12,20 @@ pub(crate) use estimate::Estimate;
 
 use crate::printer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use plumb_judge::settings_search::Course;
 use plumb_lab::kafka::Step;
 use plumb_load::observation::{Measure, SecondPart};
+use plumb_load::patience::Unanswered;
 use plumb_load::schedule::Share;
 use plumb_model::document::{BlockResult, RunDocument};
 use plumb_model::figure::{self, ABSENT, counted, time};
 use plumb_model::plan::{Plan, StepPlan};
+use plumb_model::settings_search::SettingsSearchResult;
 use plumb_model::units::Nanos;
-use plumb_session::{Event, Watcher};
+use plumb_session::{Event, Watcher, WayOn};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use steps::Steps;
 use table::{Table, figures, rate, value_bytes_planned};
@@ -33,6 +37,37 @@ const LINES_USUAL: usize = 20;
 /// The watcher of a session that shows its progress to the user.
 pub(crate) fn watcher() -> Arc<dyn Watcher> {
     Arc::new(Progress::default())
+}
+
+/// The same of a run that is part of something which goes on with it.
+pub(crate) fn watcher_of_part(whole: &Arc<Whole>) -> Arc<dyn Watcher> {
+    Arc::new(Progress { whole: Some(Arc::clone(whole)), ..Progress::default() })
+}
+
+/// What a run is part of: it says itself how it goes on, once it is known that it does not.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    way_on: Mutex<WayOn>,
+}
+
+impl Whole {
+    /// `command`: the one with which it goes on.
+    pub(crate) fn new(command: String) -> Arc<Self> {
+        Arc::new(Whole { way_on: Mutex::new(WayOn { command, unreachable: None }) })
+    }
+
+    /// A part ended with an error.
+    fn part_can_go_on(&self, way: &WayOn) {
+        self.way_on().unreachable.clone_from(&way.unreachable);
+    }
+
+    pub(crate) fn say_way_on(&self) {
+        printer::note(&self.way_on().to_string());
+    }
+
+    fn way_on(&self) -> MutexGuard<'_, WayOn> {
+        self.way_on.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Waits for a time, shown as progress, or until the user stops it.
@@ -54,6 +89,8 @@ struct Progress {
     view: OnceLock<View>,
     /// Of a probe, which has no blocks.
     steps: Mutex<Option<Steps>>,
+    /// What goes on with the run, where that is not the run itself.
+    whole: Option<Arc<Whole>>,
 }
 
 impl Progress {
@@ -72,6 +109,10 @@ impl Watcher for Progress {
                 self.view.get_or_init(|| View::new(document));
             }
             Event::Note(what) => printer::note(what),
+            Event::CanGoOn(way) => match &self.whole {
+                Some(whole) => whole.part_can_go_on(way),
+                None => printer::note(&way.to_string()),
+            },
             Event::ProbeBegins { what, estimate_s } => {
                 self.of_probe(|steps| *steps = Some(Steps::begin(what, *estimate_s)));
             }
@@ -90,6 +131,7 @@ struct View {
     terminal: bool,
     /// The first line, and the table under it.
     shown: Mutex<(String, Option<Table>)>,
+    silence: Mutex<silence::Silences>,
 }
 
 impl View {
@@ -97,7 +139,8 @@ impl View {
         let plan = &document.plan;
         let terminal = std::io::stderr().is_terminal() && !printer::quiet();
         let blocks = u64::from(plan.blocks) * plan.steps.len() as u64;
-        let done: usize = document.steps.iter().map(|step| step.blocks.len()).sum();
+        let of_search = document.settings_search.as_ref().map_or(0, |search| search.blocks.len());
+        let done = document.steps.iter().map(|step| step.blocks.len()).sum::<usize>() + of_search;
         let left = (blocks.saturating_sub(done as u64)) as f64 / blocks.max(1) as f64;
         let estimate = Estimate::of(plan).times(left);
         let target =
@@ -118,6 +161,11 @@ impl View {
                 let time = figure::estimate(estimate.s);
                 format!("a search for each of {} settings, at least {time}", plan.steps.len())
             }
+            None if plan.settings_search.is_some() => {
+                let none = SettingsSearchResult::default();
+                let most = Course::of(plan, &none).map_or(blocks, |course| course.blocks_most() as u64);
+                format!("{blocks} blocks, {estimate}, or up to {most} where changes are taken back")
+            }
             None => format!("{blocks} block{}, {estimate}", if blocks == 1 { "" } else { "s" }),
         };
         let kept = if done > 0 { format!(", {done} of them done") } else { String::new() };
@@ -126,7 +174,7 @@ impl View {
             printer::remark(&format!("plumb: {} in {what}{kept}", plan.name));
         }
         let table = (plan.steps.len() > 1).then(|| Table::new(plan, &document.steps));
-        View { bar, terminal, shown: Mutex::new((String::new(), table)) }
+        View { bar, terminal, shown: Mutex::new((String::new(), table)), silence: Mutex::default() }
     }
 
     fn event(&self, event: &Event<'_>) {
@@ -137,8 +185,9 @@ impl View {
             Event::Second(part) => self.second(part),
             Event::BlockDone { title, step, plan, block } => self.block_done(title, *step, plan, block),
             Event::Tried { title, outcome } => self.tried(title, outcome),
+            Event::Silence(silence) => self.silence(*silence),
             Event::Ends => self.bar.finish_and_clear(),
-            Event::Begins(_) | Event::Note(_) => {}
+            Event::Begins(_) | Event::Note(_) | Event::CanGoOn(_) => {}
             Event::ProbeBegins { .. } | Event::Turn { .. } | Event::Rest(_) => {}
         }
     }
@@ -159,6 +208,9 @@ impl View {
             return;
         }
         let mut text = line.clone();
+        if let Some(silence) = self.silence.lock().ok().and_then(|silence| silence.words()) {
+            text = format!("{text}: {silence}");
+        }
         if let Some(table) = table {
             for row in table.lines(height()) {
                 text.push('\n');
@@ -166,6 +218,17 @@ impl View {
             }
         }
         self.bar.set_message(text);
+    }
+
+    /// Says that the brokers give no answer: in the line that moves, or once for each wait.
+    fn silence(&self, silence: Option<Unanswered>) {
+        let Ok(mut silences) = self.silence.lock() else { return };
+        let news = silences.hear(silence);
+        drop(silences);
+        self.change(|_, _| true);
+        if let Some(news) = news.filter(|_| !self.terminal) {
+            printer::remark(&format!("plumb: {news}"));
+        }
     }
 
     /// Says what a lab is about to do.

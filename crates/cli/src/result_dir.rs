@@ -3,6 +3,7 @@
 //! A run's directory is `plumb_session::run_dir`; the page has the same name in all of them, and `plumb report` opens any.
 
 use crate::args::result::{ResultArgs, ResultOutput};
+use crate::commands::search::REQUEST;
 use crate::errors::UsageError;
 use crate::printer;
 use crate::whole_file::{self, WholeFile};
@@ -279,9 +280,22 @@ pub(crate) fn write(directory: &Path, kind: ResultKind, shown: &Shown) -> Result
     Ok(())
 }
 
+/// The runs of a search, by their names below its directory; `None` of any other directory.
+pub(crate) fn runs_of_search(directory: &Path) -> Option<Vec<String>> {
+    let has = |name: &str| directory.join(name).is_file();
+    if has(RUN) || !(has(REQUEST) || has(ResultKind::Search.document())) {
+        return None;
+    }
+    let entries = fs_err::read_dir(directory).ok()?;
+    let runs = entries.flatten().filter(|entry| entry.path().join(RUN).is_file());
+    let mut names: Vec<String> = runs.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    Some(names)
+}
+
 /// The result that a directory has, or that a document of one is; `None` where it is a run's, or none at all.
 pub(crate) fn read(path: &Path) -> Result<Option<Shown>> {
-    let Some((kind, document)) = find(path) else { return Ok(None) };
+    let Some((kind, document)) = find(path) else { return without_document(path) };
     let text = fs_err::read_to_string(&document).map_err(RunDirError::Read)?;
     let shown = match kind {
         ResultKind::Probe => read_probe(&document, &text)?,
@@ -298,6 +312,16 @@ pub(crate) fn read(path: &Path) -> Result<Option<Shown>> {
         }
     };
     Ok(Some(shown))
+}
+
+/// Refuses the directory of a search that has no answer yet: nothing in it is a result by itself.
+fn without_document(path: &Path) -> Result<Option<Shown>> {
+    let Some(runs) = runs_of_search(path) else { return Ok(None) };
+    let directory = path.display();
+    let message = format!("{directory} is a search that has no answer yet");
+    let so_far = runs.first().map(|run| format!("; what there is of it: plumb report {directory}/{run}"));
+    let hint = format!("go on with it: plumb search --resume {directory}{}", so_far.unwrap_or_default());
+    Err(UsageError::new(message, hint).into())
 }
 
 fn find(path: &Path) -> Option<(ResultKind, PathBuf)> {

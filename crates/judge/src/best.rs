@@ -27,6 +27,7 @@ mod simulated;
 
 pub use importance::importance;
 pub use law::Part;
+pub use noise::BLOCKS as BLOCKS_LEAST;
 pub use refused::{Refused, RefusedValue, refused};
 
 use plumb_model::best::{BestEnding, BestPurpose};

@@ -5,7 +5,7 @@
 //! hold together (Bonferroni), p values are Holm's, and two steps differ when Holm's p is below 1 - level. Rarely, Holm tells a
 //! difference whose more cautious interval still touches 1.
 
-use crate::durability;
+use crate::durability::{self, Unlike};
 use crate::setup::Setup;
 use plumb_model::document::{BlockResult, RunDocument};
 use plumb_model::finding::{Comparison, ComparisonVerdict};
@@ -216,6 +216,8 @@ pub(crate) fn comparisons(document: &RunDocument, sweeps: &[SweepResult]) -> Vec
         let at_a_ceiling = ratio.is_some_and(|ratio| pair.at_a_ceiling(metric, &ratio, shown));
         let finite =
             |value: fn(&PairedRatio) -> f64| ratio.as_ref().map(value).filter(|value| value.is_finite());
+        let Unlike { known, half_told } =
+            durability::unlike(&pair.a.result.durability, &pair.b.result.durability);
         Comparison {
             a: pair.a.name().to_owned(),
             b: pair.b.name().to_owned(),
@@ -233,10 +235,8 @@ pub(crate) fn comparisons(document: &RunDocument, sweeps: &[SweepResult]) -> Vec
                 Some(_) if shown => ComparisonVerdict::Differs,
                 Some(_) => ComparisonVerdict::WithinNoise,
             },
-            durability_differences: durability::differences(
-                &pair.a.result.durability,
-                &pair.b.result.durability,
-            ),
+            durability_differences: known,
+            durability_not_known: half_told,
         }
     });
     compared.collect()

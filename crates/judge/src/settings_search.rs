@@ -23,10 +23,11 @@ use plumb_model::settings_search::{
 use plumb_model::start_setting::{self, StartChange};
 use std::cmp::Ordering;
 
+pub use crate::best::BLOCKS_LEAST;
 pub use arms::{ALL, AS_IS, FEWER, PROPOSED, SHOWN, started_with, without};
 pub use refusal::{About, refusal, refuses_messages};
 pub use report::{Runs, ToProve, promise, proven, report, to_prove};
-pub use taking_back::{Part, Taken, TakingBack, shown_to_matter, taking_back};
+pub use taking_back::{Part, TRIALS_MOST, Taken, TakingBack, shown_to_matter, taking_back};
 
 /// The next action of a search.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,7 @@
 //! rules `knee` and `variability-onset` explain a line to a reader.
 
 use crate::comparison::{self, FamilyLevel};
-use crate::durability;
+use crate::durability::{self, Unlike};
 use crate::setup::Setup;
 use plumb_model::document::RunDocument;
 use plumb_model::figure::counted;
@@ -153,6 +153,9 @@ impl<'a> Line<'a> {
         let ratios = || common.iter().map(|(a, b)| average(b) / average(a));
         let durabilities = self.points.values().next().zip(first.points.values().next());
         let finite = [ratio.ratio, ratio.low, ratio.high].iter().all(|value| value.is_finite());
+        let Unlike { known, half_told } = durabilities.map_or_else(Unlike::default, |(own, first)| {
+            durability::unlike(&first.result.durability, &own.result.durability)
+        });
         finite.then(|| LineRatio {
             first: label.to_owned(),
             ratio: ratio.ratio,
@@ -163,9 +166,8 @@ impl<'a> Line<'a> {
             ratio_most: ratios().fold(0.0, f64::max),
             points: u32::try_from(common.len()).unwrap_or(u32::MAX),
             blocks: u32::try_from(pairs.len()).unwrap_or(u32::MAX),
-            durability_differences: durabilities.map_or_else(Vec::new, |(own, first)| {
-                durability::differences(&first.result.durability, &own.result.durability)
-            }),
+            durability_differences: known,
+            durability_not_known: half_told,
         })
     }
 }

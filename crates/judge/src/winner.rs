@@ -206,6 +206,7 @@ mod tests {
             blocks: 5,
             verdict,
             durability_differences: Vec::new(),
+            durability_not_known: Vec::new(),
         }
     }
 

@@ -185,6 +185,7 @@ pub fn run_with(
             caught_up_ns: None,
             fixed_ends: None,
             second: 0,
+            heard: (0, now_ns()),
         };
         phases.wait_until_ready(started_ns)?;
         phases.hold_consumers();

@@ -78,6 +78,8 @@ pub(crate) struct Merged {
     pub(crate) sent_all: u64,
     pub(crate) acked_all: u64,
     pub(crate) failed_all: u64,
+    /// Measured messages that programs of their own were ordered to send, and told nothing of.
+    pub(crate) untold: u64,
     /// Bytes of the values of the measured messages acknowledged.
     pub(crate) acked_bytes: u64,
     /// The offsets of the acknowledged messages, by partition.
@@ -162,6 +164,7 @@ impl Merged {
         self.acked_bytes += reported.acked_bytes;
         self.acked_all += reported.acked_all;
         self.failed_all += reported.failed_all;
+        self.untold += reported.untold;
         self.last_ack_ns = self.last_ack_ns.max(reported.last_ack_ns);
         self.acknowledged.absorb(reported.offsets);
         self.producer_statistics.absorb(&reported.statistics);

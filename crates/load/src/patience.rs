@@ -1,9 +1,11 @@
 //! The longest wait of a control exchange for its answer: the usual time, and once the user asked to stop, no longer than a
 //! person would wait. Nobody who pressed Ctrl-C on a cluster that is gone waits for each question in turn.
+//!
+//! It also knows what is waited for at the moment, and since when in vain, for whoever shows it to a person.
 
 use crate::clock::now_ns;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Longest wait in vain, of all exchanges together, once the user asked to stop. Ours: a busy cluster answers within it.
@@ -17,12 +19,44 @@ pub struct Patience {
     stop: Arc<AtomicBool>,
     /// Waited in vain since the stop.
     in_vain_ns: Arc<AtomicU64>,
+    silence: Arc<Mutex<Silence>>,
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Awaited {
+    /// The answer to a request.
+    Answer,
+    /// The acknowledgement of messages that were sent.
+    Acknowledgement,
+    /// The first record of each partition, and the consumers' places in their group.
+    FirstRecords,
+}
+
+/// A wait under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unanswered {
+    /// What for.
+    pub awaited: Awaited,
+    /// So long nothing has been heard.
+    pub since: Duration,
+    /// So much longer it may go on.
+    pub at_most: Duration,
+}
+
+/// What was heard of the brokers.
+#[derive(Debug, Default)]
+struct Silence {
+    /// The begin of the first wait that nothing was heard in, and of all that followed it.
+    since_ns: Option<u64>,
+    /// The wait under way, and its latest end.
+    now: Option<(Awaited, u64)>,
 }
 
 impl Patience {
     /// `stop` is set when the user asks to stop.
     pub(crate) fn new(stop: &Arc<AtomicBool>) -> Self {
-        Patience { stop: Arc::clone(stop), in_vain_ns: Arc::default() }
+        Patience { stop: Arc::clone(stop), ..Patience::default() }
     }
 
     /// Longest wait now, where it is `usual` otherwise.
@@ -42,11 +76,46 @@ impl Patience {
     /// Asks within the time that [`Patience::longest_wait`] allows, and remembers it if that was in vain.
     pub fn ask<T, E>(&self, usual: Duration, ask: impl FnOnce(Duration) -> Result<T, E>) -> Result<T, E> {
         let begun = now_ns();
-        let answer = ask(self.longest_wait(usual));
+        let longest = self.longest_wait(usual);
+        self.waits(Awaited::Answer, begun, begun.saturating_add(nanos(longest)));
+        let answer = ask(longest);
+        // A refusal is an answer, too.
+        match answer.is_ok() || now_ns() - begun < nanos(longest) {
+            true => self.heard(),
+            false => self.silence().now = None,
+        }
         if answer.is_err() && self.stop.load(Ordering::Relaxed) {
             self.in_vain_ns.fetch_add(now_ns() - begun, Ordering::Relaxed);
         }
         answer
+    }
+
+    /// Something is waited for, since and until these times by the monotonic clock.
+    pub(crate) fn waits(&self, awaited: Awaited, since_ns: u64, until_ns: u64) {
+        let mut silence = self.silence();
+        silence.since_ns.get_or_insert(since_ns);
+        silence.now = Some((awaited, until_ns));
+    }
+
+    /// Something came of the brokers, or nothing is waited for.
+    pub(crate) fn heard(&self) {
+        *self.silence() = Silence::default();
+    }
+
+    /// The wait under way.
+    pub fn unanswered(&self) -> Option<Unanswered> {
+        let silence = self.silence();
+        let ((awaited, until_ns), since_ns) = silence.now.zip(silence.since_ns)?;
+        let now = now_ns();
+        Some(Unanswered {
+            awaited,
+            since: Duration::from_nanos(now.saturating_sub(since_ns)),
+            at_most: Duration::from_nanos(until_ns.saturating_sub(now)),
+        })
+    }
+
+    fn silence(&self) -> MutexGuard<'_, Silence> {
+        self.silence.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The reason why there was no answer, where that is not that one exchange took too long: none came since the user asked to
@@ -60,6 +129,10 @@ impl Patience {
             )
         })
     }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -87,5 +160,38 @@ mod tests {
         assert_eq!(patience.longest_wait(USUAL), USED_UP);
         let why = "the brokers gave no answer in the 4 s for which a run that is stopped waits for them";
         assert_eq!(patience.why_none().as_deref(), Some(why));
+    }
+
+    #[test]
+    fn a_wait_is_known_while_it_goes_on_and_what_was_waited_in_vain_before_belongs_to_it() {
+        let patience = Patience::default();
+        let during = |usual: Duration, answer: Result<(), ()>| {
+            let mut seen = None;
+            let _ = patience.ask(usual, |_| {
+                seen = patience.unanswered();
+                answer
+            });
+            seen.unwrap()
+        };
+        let first = during(Duration::ZERO, Err(()));
+        assert_eq!((first.awaited, first.at_most), (Awaited::Answer, Duration::ZERO));
+        assert_eq!(patience.unanswered(), None, "nothing is waited for between two exchanges");
+        let second = during(USUAL, Ok(()));
+        assert!(second.since >= first.since && second.at_most <= USUAL && second.at_most > Duration::ZERO);
+        // It was answered.
+        assert_eq!(patience.silence().since_ns, None);
+        during(USUAL, Err(()));
+        assert_eq!(patience.silence().since_ns, None, "a refusal at once is an answer");
+    }
+
+    #[test]
+    fn what_is_heard_ends_a_wait() {
+        let patience = Patience::default();
+        patience.waits(Awaited::Acknowledgement, now_ns(), u64::MAX);
+        patience.waits(Awaited::Acknowledgement, u64::MAX, 0);
+        let wait = patience.unanswered().unwrap();
+        assert_eq!((wait.awaited, wait.at_most), (Awaited::Acknowledgement, Duration::ZERO));
+        patience.heard();
+        assert_eq!(patience.unanswered(), None);
     }
 }

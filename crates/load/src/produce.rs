@@ -101,6 +101,8 @@ pub(crate) struct Reported {
     /// The offsets that were reported, probes and warm-up included.
     pub(crate) offsets: Acknowledged,
     pub(crate) failed_all: u64,
+    /// Measured messages that a program of its own was ordered to send, and told nothing of.
+    pub(crate) untold: u64,
     /// The time at which the last measured message was acknowledged.
     pub(crate) last_ack_ns: Option<u64>,
     pub(crate) statistics: StatisticsSum,

@@ -68,6 +68,9 @@ pub struct ComparedSteps {
     pub b: String,
     /// Differences of durability or security, to be said first.
     pub unequal_guarantees: Vec<String>,
+    /// Parts of durability that only one of them tells, as `replication: 3 / not known`: nothing says that they differ.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guarantees_not_known: Vec<String>,
     /// Settings that differ as read back, as `path: a / b`.
     pub settings: Vec<String>,
     /// The planned length of the first's measured part in all; absent where its document does not tell.

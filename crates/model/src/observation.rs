@@ -141,6 +141,10 @@ pub struct Counts {
     pub failed: u64,
     /// No report, or one that leaves open whether the message was stored.
     pub unknown: u64,
+    /// Of those of unknown outcome, so many at least that a client which is a program of its own was ordered to send and told nothing of, and
+    /// that are in no log: it never sent them. Absent where none is known of, and in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub never_sent: Option<u64>,
     /// Distinct messages received by the consumers.
     pub received: u64,
     /// Acknowledged and never received, beyond those that only wait to be replicated and those that were `removed`.

@@ -223,6 +223,20 @@ pub struct SearchProof {
     pub unequal_guarantees: Vec<String>,
     /// What was read back as equal on both sides, such as acks.
     pub guarantees: Properties,
+    /// What its blocks with the changes came to. Absent in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figures: Option<ProofFigures>,
+}
+
+/// Medians over the blocks of a proof with the changes; each absent where no block has it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProofFigures {
+    /// The p50 of the latency (end to end where there are consumers, else acknowledge), nanoseconds.
+    pub p50_ns: Option<f64>,
+    /// Its p99.
+    pub p99_ns: Option<f64>,
+    /// Microseconds of CPU per message: of the clients, and of the brokers where that is known.
+    pub cpu_per_message_us: Option<f64>,
 }
 
 /// Another metric of a proof.
@@ -327,4 +341,47 @@ pub struct SettingImportance {
     pub importance: Importance,
     /// False where whether it matters cannot be told.
     pub is_told: bool,
+    /// The settings that changed together with it, so that what each of them does cannot be told apart; absent where it can, and in documents
+    /// of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<Together>,
+}
+
+/// Settings that the blocks of a search do not tell apart from another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Together {
+    /// Their names.
+    pub with: Vec<String>,
+    /// The blocks in which they changed together.
+    pub blocks: TogetherIn,
+}
+
+/// The blocks in which settings changed together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TogetherIn {
+    /// Each one in which the setting changed.
+    Every,
+    /// Nine of ten of those in which any of them changed, or more.
+    NearlyEvery,
+    /// Some of them in each, so that no blocks differ in the setting alone.
+    Some,
+}
+
+/// Settings that a sentence names, at most.
+const NAMED_MOST: usize = 3;
+
+impl Together {
+    /// The reason why the setting's importance cannot be told.
+    pub fn sentence(&self) -> String {
+        let mut with = self.with[..self.with.len().min(NAMED_MOST)].join(", ");
+        if self.with.len() > NAMED_MOST {
+            with.push_str(&format!(" and {} more", self.with.len() - NAMED_MOST));
+        }
+        match self.blocks {
+            TogetherIn::Every => format!("changed together with {with} in every block"),
+            TogetherIn::NearlyEvery => format!("changed together with {with} in nearly every block"),
+            TogetherIn::Some => format!("no blocks tell it apart from {with}"),
+        }
+    }
 }

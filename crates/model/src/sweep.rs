@@ -143,4 +143,8 @@ pub struct LineRatio {
     pub blocks: u32,
     /// Differences of durability between the two, to be said first; empty when equal.
     pub durability_differences: Vec<String>,
+    /// Parts of durability that only one of the two tells, as `replication: 3 / not known`: nothing says that they differ. Absent in documents
+    /// of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub durability_not_known: Vec<String>,
 }

@@ -31,6 +31,14 @@ pub fn render(result: &CompareResult, style: TextStyle) -> String {
             cautions.push(format!("The {which} run is {}: {}", run.validity.word(), reasons.join("; ")));
         }
     }
+    cautions
+        .extend(result.steps.iter().filter(|steps| !steps.guarantees_not_known.is_empty()).map(|steps| {
+        let parts = steps.guarantees_not_known.join("; ");
+        format!(
+            "It is not known whether {} promise the same, as one of them does not tell all of it: {parts}",
+            names(steps)
+        )
+    }));
     cautions.extend(result.steps.iter().filter(|steps| !steps.same_load).map(|steps| {
         format!("{} were not offered the same load: the ratio is of both, load and setting", names(steps))
     }));

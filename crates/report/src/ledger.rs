@@ -42,7 +42,12 @@ pub(crate) fn own_discrepancies(step: &StepResult) -> Vec<String> {
     };
     say(counts.intended.saturating_sub(counts.sent), "intended and never sent");
     say(counts.failed, "failed");
-    say(counts.unknown, "sent with unknown outcome");
+    let never_sent = counts.never_sent.unwrap_or(0);
+    say(counts.unknown.saturating_sub(never_sent), "sent with unknown outcome");
+    say(
+        never_sent,
+        "taken by a client program, which never sent them: it told nothing of them, and no log has them",
+    );
     say(counts.lost, "acknowledged and never received");
     say(counts.removed.unwrap_or(0), "removed from the logs before consumers were given them");
     say(step.accounting.unreplicated.unwrap_or(0), "in the leaders' logs, not yet copied by the followers");
@@ -141,11 +146,12 @@ mod tests {
     #[test]
     fn every_kind_of_disagreement_is_a_sentence() {
         let mut bad = step(Counts {
-            intended: 12,
-            sent: 11,
+            intended: 14,
+            sent: 13,
             acked: 6,
             failed: 1,
-            unknown: 2,
+            unknown: 4,
+            never_sent: Some(2),
             received: 5,
             lost: 1,
             removed: Some(16),
@@ -172,6 +178,7 @@ mod tests {
                 "1 intended and never sent",
                 "1 failed",
                 "2 sent with unknown outcome",
+                "2 taken by a client program, which never sent them: it told nothing of them, and no log has them",
                 "1 acknowledged and never received",
                 "16 removed from the logs before consumers were given them",
                 "1 acknowledged and not in the log of their partition (warm-up included)",
@@ -182,7 +189,7 @@ mod tests {
                 "8 with a negative end-to-end time, outside the histogram",
                 "9 with an acknowledge time above the histogram's range",
                 "broker's offsets grew by 20, acknowledged were 6 and of unknown outcome 2 (warm-up included)",
-                "11 sent, but 9 acknowledged + failed + unknown: the instrument miscounted",
+                "13 sent, but 11 acknowledged + failed + unknown: the instrument miscounted",
                 "17 offsets in the logs without a record for consumers (markers of transactions, records removed)",
                 "5 on the topic that this run did not send",
             ]

@@ -187,14 +187,10 @@ fn blocks_of(report: &SearchReport, of: &SearchBlock) -> usize {
     report.blocks.iter().filter(is_alike).count()
 }
 
-/// Latency against CPU time of every whole block.
+/// Latency against CPU time of every whole block, and of what is proven.
 fn scatter(report: &SearchReport) -> Scatter {
     let point = |(at, block): (usize, &SearchBlock)| {
-        let kind = match (is_proven(report, block), report.front.contains(&at)) {
-            (true, _) => PointKind::Proven,
-            (false, true) => PointKind::Front,
-            (false, false) => PointKind::Other,
-        };
+        let kind = if report.front.contains(&at) { PointKind::Front } else { PointKind::Other };
         let y = latency_of(report, block)?;
         Some(Point { x: block.cpu_per_message_us?, y, words: settings(&block.settings), kind })
     };
@@ -205,8 +201,16 @@ fn scatter(report: &SearchReport) -> Scatter {
         meaning: "every whole block of the search".to_owned(),
         x: Axis { name: "CPU time per message".to_owned(), written: |us| time_tick(us * 1e3) },
         y: Axis { name: quantile_shown(report).to_owned(), written: time_tick },
-        points: whole.filter_map(point).collect(),
+        points: whole.filter_map(point).chain(proven_point(report)).collect(),
     }
+}
+
+/// What is proven, where the blocks of its proof came to. No block of the search need have had just these settings.
+fn proven_point(report: &SearchReport) -> Option<Point> {
+    let figures = report.proof.as_ref()?.figures.filter(|_| report.outcome == SearchOutcome::Better)?;
+    let y = if quantile_shown(report) == "p99" { figures.p99_ns } else { figures.p50_ns };
+    let words = format!("proven, the median of its blocks: {}", settings(&proposed(report)));
+    Some(Point { x: figures.cpu_per_message_us?, y: y?, words, kind: PointKind::Proven })
 }
 
 /// The latency of a block that the front is about: p99 where every whole block has it, else p50.
@@ -220,28 +224,32 @@ fn quantile_shown(report: &SearchReport) -> &'static str {
 }
 
 fn is_proven(report: &SearchReport, block: &SearchBlock) -> bool {
-    let proposed: Properties =
-        report.proposed.iter().map(|change| (change.setting.clone(), change.to.clone())).collect();
-    report.outcome == SearchOutcome::Better && block.settings == proposed
+    report.outcome == SearchOutcome::Better && block.settings == proposed(report)
+}
+
+fn proposed(report: &SearchReport) -> Properties {
+    report.proposed.iter().map(|change| (change.setting.clone(), change.to.clone())).collect()
 }
 
 fn importance(report: &SearchReport) -> Option<Section> {
-    let told = report.importance.iter().filter(|row| row.is_told).take(IMPORTANT_MOST);
-    let mut rows: Vec<Vec<String>> = told
-        .map(|row| {
-            let band = format!("{} to {}", percent(row.importance.low), percent(row.importance.high));
-            vec![row.setting.clone(), percent(row.importance.share), band]
-        })
-        .collect();
+    let cell = |text: &str| text.to_owned();
+    let told = report.importance.iter().filter(|row| row.is_told).map(|row| {
+        let band = format!("{} to {}", percent(row.importance.low), percent(row.importance.high));
+        vec![row.setting.clone(), percent(row.importance.share), band, String::new()]
+    });
+    let together = report.importance.iter().filter_map(|row| {
+        let reason = row.together.as_ref()?.sentence();
+        Some(vec![row.setting.clone(), cell("cannot be told"), String::new(), reason])
+    });
+    let mut rows: Vec<Vec<String>> = told.chain(together).take(IMPORTANT_MOST).collect();
     let untold = report.importance.iter().filter(|row| !row.is_told).count();
-    if untold > 0 && !rows.is_empty() {
-        rows.push(vec![
-            format!("{} more", counted(untold, "setting")),
-            "cannot be told".to_owned(),
-            String::new(),
-        ]);
+    let shown = rows.iter().filter(|row| row[1] == "cannot be told").count();
+    if untold > shown && !rows.is_empty() {
+        let more = format!("{} more", counted(untold - shown, "setting"));
+        rows.push(vec![more, cell("cannot be told"), String::new(), String::new()]);
     }
-    let columns = [Column::text("setting"), Column::number("share"), Column::number("80 % band")];
+    let columns =
+        [Column::text("setting"), Column::number("share"), Column::number("80 % band"), Column::text("")];
     let meaning = "the share of what differed between the search's blocks that goes with each setting; shares of settings that act \
                    together overlap";
     (!rows.is_empty()).then(|| Section::table("What matters", meaning, columns, rows))

@@ -72,3 +72,56 @@ fn starts_of_the_brokers_stand_by_themselves() {
     ]);
     insta::assert_snapshot!(render(&answer("restart", rows)));
 }
+
+/// A block as programs get it.
+fn block(settings: &Value, p99_ns: f64) -> Value {
+    json!({"settings": settings, "purpose": "race", "started_at": "", "objective": p99_ns, "goal_ratio": null, "feasible": null,
+           "aborted": false, "failed": null, "measured_s": 20.0, "achieved_per_s": 300.0, "p50_ns": 1e6, "p99_ns": p99_ns,
+           "cpu_per_message_us": 100.0})
+}
+
+#[test]
+fn what_is_proven_is_drawn_filled_where_its_own_blocks_came_to_and_the_legend_says_so_only_then() {
+    let blocks = json!([
+        block(&json!({}), 9e6),
+        block(&json!({"producer.linger.ms": "0", "producer.batch.size": "1"}), 4e6)
+    ]);
+    let mut report = answer("blocks", blocks);
+    let page = |report: &SearchReport| plumb_report::sheet::page::render(&sheet(report), "search").unwrap();
+    let without = page(&report);
+    assert!(!without.contains("class=\"proven\"") && !without.contains("Filled:"), "{without}");
+    report.outcome = serde_json::from_value(json!("better")).unwrap();
+    report.proposed = serde_json::from_value(
+        json!([{"setting": "producer.linger.ms", "from": "5", "from_is_written": false, "to": "0",
+        "effect": null, "interval_low": null, "interval_high": null, "verdict": "whole"}]),
+    )
+    .unwrap();
+    report.proof = serde_json::from_value(json!({"estimate_ratio": 0.5, "interval_low": 0.4, "interval_high": 0.6, "level": 0.95,
+        "verdict": "better", "vetoes": [], "reason": null, "before": 9e6, "after": 4e6, "unit": "ns", "pairs": 12, "starts": 12,
+        "guards": [], "goal_held": null, "unequal_guarantees": [], "guarantees": {},
+        "figures": {"p50_ns": 1e6, "p99_ns": 5e6, "cpu_per_message_us": 90.0}}))
+    .unwrap();
+    let with = page(&report);
+    assert_eq!(with.matches("circle class=\"proven\"").count(), 1, "{with}");
+    assert!(with.contains("proven, the median of its blocks: producer.linger.ms 0"), "{with}");
+    assert!(with.contains("Filled: proven by blocks that chose nothing."), "{with}");
+}
+
+#[test]
+fn settings_that_changed_together_stand_with_the_reason_why_they_cannot_be_told_apart() {
+    let row = |setting: &str, is_told: bool, together: Value| {
+        let mut row = json!({"setting": setting, "share": 0.4, "low": 0.2, "high": 0.6, "is_told": is_told});
+        if !together.is_null() {
+            row["together"] = together;
+        }
+        row
+    };
+    let with = |name: &str, blocks: &str| json!({"with": [name], "blocks": blocks});
+    let rows = json!([
+        row("producer.linger.ms", true, Value::Null),
+        row("producer.batch.size", false, with("consumer.fetch.wait.max.ms", "every")),
+        row("consumer.fetch.wait.max.ms", false, with("producer.batch.size", "every")),
+        row("topic.segment.bytes", false, Value::Null),
+    ]);
+    insta::assert_snapshot!(render(&answer("importance", rows)));
+}

@@ -1,7 +1,7 @@
 //! Tries an external driver against the sink broker, which knows what it was sent and when.
 //!
-//! Two things make the claims exact, with no threshold in them. The sink shares the host's clock and holds its answers back: a report of an
-//! acknowledgement before the answer, or of a send after the request was there, is impossible. And the program is stopped for a while: a
+//! Two things make the claims exact, with no threshold in them. The sink shares the host's clock, holds its answers back for times of every
+//! size, and knows of each when it was sent: a report of an acknowledgement before the answer, or of a send after the request was there, is impossible. And the program is stopped for a while: a
 //! time within it, nothing of the program can have read.
 
 mod consumer;
@@ -19,8 +19,10 @@ use plumb_model::plan::ClientProgram;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// So long the sink holds answers to produce requests back, and records from readers.
-const HELD_BACK: Duration = Duration::from_millis(20);
+/// So long the sink holds answers to produce requests back, and records from readers: times of every size, so that a program that is right
+/// about long ones alone is not right.
+const HELD_BACK: Delay =
+    Delay::LogUniform { min: Duration::from_micros(200), max: Duration::from_millis(40), seed: 1 };
 const PARTITIONS: i32 = 3;
 /// Cases that are told of each thing that is owed.
 const CASES_TOLD: usize = 5;
@@ -61,7 +63,7 @@ fn of_producer(sink: &SinkBroker, command: &DriverCommand) -> Result<RoleCheck> 
     let topic = "plumb-driver-check-produce";
     let control = sink.control();
     prepare(&control, topic)?;
-    control.delay_answers(Apis::one(ApiKey::Produce), Delay::Constant(HELD_BACK));
+    control.delay_answers(Apis::one(ApiKey::Produce), HELD_BACK);
     let refuse = || control.fail_partition(ApiKey::Produce, topic, 0, 1, ResponseError::InvalidRecord);
     let bootstrap = sink.bootstrap();
     let heard = examine::producer(&examination(command, &bootstrap, topic), refuse);
@@ -76,7 +78,7 @@ fn of_consumer(sink: &SinkBroker, command: &DriverCommand) -> Result<RoleCheck> 
     let topic = "plumb-driver-check-consume";
     let control = sink.control();
     prepare(&control, topic)?;
-    control.delay_visibility(topic, Delay::Constant(HELD_BACK));
+    control.delay_visibility(topic, HELD_BACK);
     let bootstrap = sink.bootstrap();
     let heard = examine::consumer(&examination(command, &bootstrap, topic));
     control.clear();

@@ -45,6 +45,7 @@ mod run;
 mod search;
 mod settings_search;
 mod shortage;
+mod silence_watch;
 mod slot;
 mod space;
 mod sums;
@@ -66,7 +67,7 @@ pub use resumable::ResumeError;
 pub use resume::{resume, resume_with_workers};
 pub use run::{Finished, check, run, run_with_workers};
 pub use shortage::{TooLittleMemory, TooLittleSpace};
-pub use watcher::{Event, Watcher};
+pub use watcher::{Event, Watcher, WayOn};
 pub use workers::{
     LinkSecrets, WorkerOptions, WorkersOptions, certificate_digest, certificate_digest_of_file, check_sent,
     needed, work,

@@ -25,7 +25,7 @@ use crate::space::Space;
 use crate::target;
 use crate::targets::Targets;
 use crate::unmeasured::{self, RunPart};
-use crate::watcher::{Event, Watcher};
+use crate::watcher::{Event, Watcher, WayOn};
 use crate::workers::{self, WorkerCrew, WorkersOptions};
 use jiff::Timestamp;
 use plumb_load::LoadError;
@@ -208,7 +208,7 @@ fn keep_what_was_measured(
         dir.discard();
     } else if dir.write_document(document).is_ok() {
         context.note(&format!("what was measured before the error: {}", dir.path().display()));
-        context.note(&way_on(&document.plan, dir, workers));
+        context.tell(&Event::CanGoOn(&way_on(&document.plan, dir, workers)));
     }
 }
 
@@ -222,7 +222,7 @@ fn has_figures(step: &StepResult) -> bool {
 }
 
 /// The command with which a run goes on, and the conditions for it.
-fn way_on(plan: &Plan, dir: &RunDir, workers: &WorkersOptions) -> String {
+fn way_on(plan: &Plan, dir: &RunDir, workers: &WorkersOptions) -> WayOn {
     let command = match (&plan.trial, &plan.settings_search) {
         (Some(_), _) => "plumb trial run",
         (None, Some(_)) => "plumb search",
@@ -230,12 +230,9 @@ fn way_on(plan: &Plan, dir: &RunDir, workers: &WorkersOptions) -> String {
     };
     // A run keeps neither its port nor what its workers know it by.
     let door = if workers::needed(plan) > 0 { workers.flags() } else { String::new() };
-    let command = format!("{command} --resume {}{door}", dir.path().display());
-    match reachable::unreachable(&plan.cluster) {
-        None => format!("it can go on: {command}"),
-        Some(brokers) => {
-            format!("no broker of {brokers} takes a connection now; once one does, it can go on: {command}")
-        }
+    WayOn {
+        command: format!("{command} --resume {}{door}", dir.path().display()),
+        unreachable: reachable::unreachable(&plan.cluster).map(str::to_owned),
     }
 }
 
@@ -267,7 +264,7 @@ impl Run {
                 self.measured.forget_state()?;
                 None
             }
-            _ => Some(way_on(&self.measured.record.document.plan, &self.measured.dir, workers)),
+            _ => Some(way_on(&self.measured.record.document.plan, &self.measured.dir, workers).to_string()),
         };
         let lost = self.context.lost_worker().cloned().zip(self.context.workers.clone());
         let lost = lost.map(|(worker, workers)| Lost { worker, workers, context: self.context.clone() });

@@ -85,17 +85,7 @@ impl SearchBlocks {
         else {
             return Outcome::Nothing;
         };
-        // What the broker does not take of the user's own settings either is no refusal of others.
-        let of_own = |refusal: &Refusal| {
-            let reason = refusal.words.split_once(": ").map_or(refusal.words.as_str(), |(_, reason)| reason);
-            let is_it = |own: &SearchBlock| {
-                own.settings.is_empty() && own.failed.as_ref().is_some_and(|failed| failed.contains(reason))
-            };
-            result.blocks.iter().any(is_it)
-        };
-        if block.block.refused.as_ref().is_some_and(of_own) {
-            block.block.refused = None;
-        }
+        no_refusal_of_what_fails_as_ones_own(&mut result.blocks, &mut block.block);
         if result.path.is_none() && block.block.settings.is_empty() {
             result.path = block.path;
             result.advised = judged::advised(search, &block.findings);
@@ -152,6 +142,19 @@ impl NextBlock for SearchBlocks {
     }
 }
 
+/// What the broker does not take of the user's own settings, before or after, is no refusal of others.
+fn no_refusal_of_what_fails_as_ones_own(blocks: &mut [SearchBlock], last: &mut SearchBlock) {
+    let own = |block: &SearchBlock| block.failed.clone().filter(|_| block.settings.is_empty());
+    let failures: Vec<String> = blocks.iter().chain([&*last]).filter_map(own).collect();
+    let is_own = |refusal: &Refusal| {
+        let reason = refusal.words.split_once(": ").map_or(refusal.words.as_str(), |(_, reason)| reason);
+        failures.iter().any(|failed| failed.contains(reason))
+    };
+    for block in blocks.iter_mut().chain([last]) {
+        block.refused.take_if(|refusal| is_own(refusal));
+    }
+}
+
 /// Puts the end of a search into its document.
 fn conclude(document: &mut RunDocument, found: Found) {
     let importance = course(document).map(|course| course.importance()).unwrap_or_default();
@@ -171,4 +174,49 @@ fn in_words(settings: &Properties) -> String {
     }
     let pairs = settings.iter().map(|(setting, value)| format!("{setting} {value}"));
     pairs.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumb_model::best::BestPurpose;
+    use plumb_model::settings_search::RefusedBy;
+
+    fn failed(settings: &[&str], words: &str) -> SearchBlock {
+        let settings: Properties = settings.iter().map(|name| ((*name).to_owned(), "1".to_owned())).collect();
+        let refusal = |suspects: &Properties| Refusal {
+            by: RefusedBy::Broker,
+            words: words.to_owned(),
+            suspects: suspects.keys().cloned().collect(),
+        };
+        SearchBlock {
+            purpose: BestPurpose::Preset,
+            started_at: String::new(),
+            objective: None,
+            goal_ratio: None,
+            feasible: None,
+            aborted: false,
+            failed: Some(words.to_owned()),
+            refused: (!settings.is_empty()).then(|| refusal(&settings)),
+            measured_s: 0.0,
+            achieved_per_s: None,
+            p50_ns: None,
+            p99_ns: None,
+            cpu_per_message_us: None,
+            settings,
+        }
+    }
+
+    #[test]
+    fn what_fails_as_ones_own_settings_do_is_no_refusal_whichever_came_first() {
+        let too_large = |number: u32| format!("{number} of 60 messages: too large (MSG_SIZE_TOO_LARGE)");
+        let mut blocks = vec![failed(&["producer.batch.size"], &too_large(3)), failed(&["topic.x"], "x: no")];
+        let mut own = failed(&[], &too_large(1));
+        no_refusal_of_what_fails_as_ones_own(&mut blocks, &mut own);
+        assert!(blocks[0].refused.is_none() && blocks[1].refused.is_some());
+        blocks.push(own);
+        let mut later = failed(&["producer.linger.ms"], &too_large(9));
+        no_refusal_of_what_fails_as_ones_own(&mut blocks, &mut later);
+        assert!(later.refused.is_none() && later.failed.is_some());
+    }
 }

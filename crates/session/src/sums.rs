@@ -54,6 +54,9 @@ pub(super) fn add_counts(sum: &mut Counts, counts: &Counts, first: bool) {
     sum.acked += counts.acked;
     sum.failed += counts.failed;
     sum.unknown += counts.unknown;
+    if let Some(messages) = counts.never_sent {
+        sum.never_sent = Some(sum.never_sent.unwrap_or(0) + messages);
+    }
     sum.received += counts.received;
     sum.lost += counts.lost;
     sum.removed = add(first, sum.removed, counts.removed);

@@ -20,6 +20,7 @@ use std::time::Duration;
 use super::lab_watch::LabWatch;
 use super::log_dirs::LogDirs;
 use super::metrics::{self, BrokerMetrics};
+use super::silence_watch::SilenceWatch;
 
 /// Longest wait for a broker to take a connection whose time is measured.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
@@ -38,6 +39,7 @@ pub(super) struct Target {
     /// Flags that the user gave a lab's JVMs.
     asked_jvm_flags: Vec<String>,
     context: RunContext,
+    _silence: SilenceWatch,
     /// Before the lab: brokers that are taken down have not ended by themselves.
     watch: Option<LabWatch>,
     /// After the cluster, so that it is dropped last.
@@ -72,6 +74,7 @@ impl Target {
         let watch = lab.as_ref().map(|lab| LabWatch::begin(lab.broker_processes(), context));
         let stop = watch.as_ref().map_or(&context.stop, LabWatch::stop);
         let cluster = connect(&bootstrap, &properties, stop)?;
+        let silence = SilenceWatch::begin(&cluster.patience, context);
         let own = Vec::new();
         let asked_jvm_flags = match plan {
             ClusterPlan::Lab { jvm_flags, .. } => jvm_flags.clone(),
@@ -88,6 +91,7 @@ impl Target {
             log_dirs,
             asked_jvm_flags,
             context: context.clone(),
+            _silence: silence,
             watch,
             lab,
         })

@@ -5,9 +5,11 @@
 
 use plumb_lab::kafka::Step as LabStep;
 use plumb_load::observation::SecondPart;
+use plumb_load::patience::Unanswered;
 use plumb_load::schedule::Share;
 use plumb_model::document::{BlockResult, RunDocument};
 use plumb_model::plan::StepPlan;
+use std::fmt;
 
 /// An event of a session. Events come in their order; seconds of a block come from several threads.
 #[derive(Debug)]
@@ -40,6 +42,8 @@ pub enum Event<'a> {
         /// Its figures.
         block: &'a BlockResult,
     },
+    /// The brokers have given no answer for some seconds; told again about every second. None: that is over.
+    Silence(Option<Unanswered>),
     /// A rate of a search was tried.
     Tried {
         /// The title of the try.
@@ -65,10 +69,34 @@ pub enum Event<'a> {
     },
     /// The estimated rest of a probe, in seconds, by the time of its turns so far.
     Rest(f64),
+    /// The run ended with an error after something was measured: the way in which it goes on.
+    CanGoOn(&'a WayOn),
     /// Something that whoever started the run has to know, also where no progress is shown.
     Note(&'a str),
     /// Nothing is measured any more.
     Ends,
+}
+
+/// The way in which a run goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WayOn {
+    /// The command.
+    pub command: String,
+    /// The brokers, where none of them takes a connection now.
+    pub unreachable: Option<String>,
+}
+
+impl fmt::Display for WayOn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let command = &self.command;
+        match &self.unreachable {
+            None => write!(f, "it can go on: {command}"),
+            Some(brokers) => write!(
+                f,
+                "no broker of {brokers} takes a connection now; once one does, it can go on: {command}"
+            ),
+        }
+    }
 }
 
 /// Is told what happens. It is called on the session's own threads, so it must not take long.

@@ -1,11 +1,13 @@
 //! `plumb compare`: two single runs, or two watched paths, side by side, from their documents alone.
 
 use super::End;
+use super::search::PROOF;
 use crate::args::{CompareArgs, CompareOutput};
 use crate::errors::UsageError;
 use crate::{judged, printer, result_dir, whole_file};
 use anyhow::{Context, Result};
 use plumb_judge::compare::{self, CompareError, Side, paths};
+use plumb_judge::settings_search::{AS_IS, PROPOSED};
 use plumb_report::path;
 use std::path::Path;
 
@@ -25,6 +27,7 @@ pub(super) fn compare(arguments: &CompareArgs) -> Result<End> {
         return Err(UsageError::new("--html is for two watched paths", hint).into());
     }
     let (first, second) = (Place::of(&arguments.first), Place::of(&arguments.second));
+    refuse_searches(first.run, second.run)?;
     let (a, b) = (judged::read(Path::new(first.run))?, judged::read(Path::new(second.run))?);
     let (side_a, side_b) =
         (Side { document: &a, step: first.step }, Side { document: &b, step: second.step });
@@ -34,6 +37,33 @@ pub(super) fn compare(arguments: &CompareArgs) -> Result<End> {
         CompareOutput::Json => format!("{}\n", serde_json::to_string_pretty(&result)?),
     });
     Ok(End::Done)
+}
+
+/// Refuses a search as a whole, which is several runs.
+fn refuse_searches(first: &str, second: &str) -> Result<(), UsageError> {
+    let searches = [first, second].map(|run| (run, result_dir::runs_of_search(Path::new(run))));
+    let Some((search, runs)) = searches.iter().find_map(|(run, runs)| Some((run, runs.as_ref()?))) else {
+        return Ok(());
+    };
+    let has_proof = |runs: &Vec<String>| runs.iter().any(|run| run == PROOF);
+    let hint = match &searches {
+        [(a, Some(of_a)), (b, Some(of_b))] if a != b && has_proof(of_a) && has_proof(of_b) => {
+            format!(
+                "hold what they propose against each other, by their proofs: plumb compare {a}/{PROOF}#{PROPOSED} {b}/{PROOF}#{PROPOSED}"
+            )
+        }
+        _ if has_proof(runs) => {
+            format!(
+                "its proof has both sides: plumb compare '{search}/{PROOF}#{AS_IS}' {search}/{PROOF}#{PROPOSED}"
+            )
+        }
+        _ if runs.is_empty() => "it has no run that has figures yet".to_owned(),
+        _ => format!(
+            "name one of its runs: {}",
+            runs.iter().map(|run| format!("{search}/{run}")).collect::<Vec<_>>().join(", ")
+        ),
+    };
+    Err(UsageError::new(format!("{search} is a search, which is several runs"), hint))
 }
 
 fn compare_paths(arguments: &CompareArgs) -> Result<End> {

@@ -4,6 +4,7 @@
 //! taken back together and what is left is raced against all in `fewer`. That is proven in `proof`, by blocks that chose nothing, and looked at
 //! beside at other rates. Every run goes on by itself where it was stopped, so a search that is resumed looks at each in turn.
 
+mod extent;
 mod proof;
 mod request;
 
@@ -11,10 +12,9 @@ use crate::args::result::ResultOutput;
 use crate::args::search::SearchArgs;
 use crate::commands::End;
 use crate::errors::UsageError;
-use crate::progress::Estimate;
 use crate::result_dir::{self, ResultKind, Shown};
 use crate::{install_dir, printer, progress, stop, whole_file};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use plumb_judge::settings_search::{
     Runs, Taken, TakingBack, proven, report, restarts, taking_back, to_prove,
 };
@@ -24,20 +24,23 @@ use plumb_model::fault::HasFault;
 use plumb_model::figure::counted;
 use plumb_model::plan::{Plan, Properties};
 use plumb_model::search_report::{RefusedTrial, SearchOutcome, SearchReport, TrialStage};
-use plumb_model::settings_search::SearchDimension;
 use plumb_session::{SessionError, run_dir};
 use plumb_tune::host::Host;
 use plumb_tune::journal::Places;
 use proof::Proof;
 use request::Request;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a search writes into its directory before anything else.
+pub(crate) const REQUEST: &str = request::FILE;
 
 /// The directory of the search itself, below that of the whole.
 const SEARCH: &str = "search";
 /// Those of the trials of each change's part, of fewer changes against all, and of the whole.
 const PARTS: &str = "parts";
 const FEWER: &str = "fewer";
-const PROOF: &str = "proof";
+pub(crate) const PROOF: &str = "proof";
 /// The proof of all changes, where that of fewer is refused.
 const PROOF_OF_ALL: &str = "proof-of-all";
 const RESTART: &str = "restart";
@@ -49,7 +52,7 @@ const CLIMBS_MOST: i32 = 8;
 pub(super) fn search(arguments: &SearchArgs) -> Result<End> {
     if let Some(directory) = &arguments.resume {
         let directory = whole(directory);
-        return carry(&Request::read(&directory)?, &directory, arguments);
+        return carry_or_say_way_on(&Request::read(&directory)?, &directory, arguments);
     }
     let request = Request::new(arguments)?;
     let plan = request.search_plan()?;
@@ -60,7 +63,7 @@ pub(super) fn search(arguments: &SearchArgs) -> Result<End> {
         let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
         PathBuf::from(format!("runs/{now}-search"))
     });
-    result_dir::refuse_taken(&directory, &[request::FILE])?;
+    result_dir::refuse_taken(&directory, &[REQUEST])?;
     if directory.join(SEARCH).exists() {
         let message = format!("{} has a search already", directory.display());
         let hint = "go on with it with --resume, or name another directory with --out";
@@ -74,14 +77,28 @@ pub(super) fn search(arguments: &SearchArgs) -> Result<End> {
     if !request.trial_only && !request.climbs()? {
         plumb_tune::journal::check(&Places::here(), &Host::default())?;
     }
-    request.write(&directory)?;
-    let done = carry(&request, &directory, arguments);
-    if done.is_err() && directory.join(SEARCH).exists() {
-        printer::note(&format!("it can go on: plumb search --resume {}", directory.display()));
+    for own in request.by_promise()? {
+        printer::remark(&extent::sentences(&own, &own.search_plan()?)?);
     }
+    request.write(&directory)?;
+    let done = carry_or_say_way_on(&request, &directory, arguments);
     if done.is_err() && !directory.join(SEARCH).exists() {
         // Nothing was measured: nothing is left.
         request::forget(&directory);
+    }
+    done
+}
+
+/// Searches; after an error that leaves something measured, keeps the answer so far and says how it goes on.
+fn carry_or_say_way_on(request: &Request, directory: &Path, arguments: &SearchArgs) -> Result<End> {
+    let way_on = progress::Whole::new(format!("plumb search --resume {}", directory.display()));
+    let done = carry(request, directory, arguments, &way_on);
+    if done.is_err() && directory.join(SEARCH).exists() {
+        let whole = Whole { request, directory, way_on: &way_on };
+        if let Err(error) = whole.keep_so_far() {
+            printer::note(&format!("warning: what was seen so far has no page: {error:#}"));
+        }
+        way_on.say_way_on();
     }
     done
 }
@@ -93,42 +110,6 @@ fn restart_plan(request: &Request, plan: &Plan) -> Result<Option<Plan>> {
             proof::restart_plan(request, &Properties::new(), &search.restart).map(Some)
         }
         _ => Ok(None),
-    }
-}
-
-/// The trials that would follow on a winner with as many changes as the largest preset has.
-struct Trials {
-    changes: usize,
-    parts: Plan,
-    proof: Plan,
-    restart: Option<Plan>,
-}
-
-impl Trials {
-    fn of(request: &Request, plan: &Plan) -> Result<Self> {
-        let search = plan.settings_search.as_ref().context("the plan of the search has no space")?;
-        let another = |dimension: &SearchDimension| {
-            let other = dimension.values.iter().enumerate().find(|(at, _)| *at != dimension.current)?.1;
-            Some((dimension.setting.clone(), other.clone()))
-        };
-        let presets = search.presets.iter().map(|preset| preset.settings.clone());
-        let largest = presets.max_by_key(Properties::len).filter(|settings| !settings.is_empty());
-        let some =
-            largest.unwrap_or_else(|| search.dimensions.iter().find_map(another).into_iter().collect());
-        let proof = Proof {
-            request,
-            winner: &some,
-            smallest: some.clone(),
-            shown: some.clone(),
-            unpruned: None,
-            rate_per_s: None,
-        };
-        Ok(Trials {
-            changes: some.len(),
-            parts: proof.parts_plan(&some, 1)?,
-            proof: proof.plan()?,
-            restart: restart_plan(request, plan)?,
-        })
     }
 }
 
@@ -146,7 +127,7 @@ fn dry_run(request: &Request, output: ResultOutput) -> Result<End> {
     }
     for (own, plan) in all.iter().zip(&plans) {
         printer::out(&plumb_report::plan_text::render(plan, printer::style()));
-        printer::remark(&time_of(own, plan)?);
+        printer::remark(&extent::sentences(own, plan)?);
     }
     if all.len() > 1 {
         printer::remark(&format!(
@@ -157,28 +138,14 @@ fn dry_run(request: &Request, output: ResultOutput) -> Result<End> {
     Ok(End::Done)
 }
 
-/// How long a search would take, and what would follow it.
-fn time_of(request: &Request, plan: &Plan) -> Result<String> {
-    let estimate = Estimate::of(plan);
-    if request.climbs()? {
-        return Ok(format!(
-            "The search would take {estimate} at each rate that it tries, and its proof as long again or more."
-        ));
-    }
-    let trials = Trials::of(request, plan)?;
-    let [parts, proven] = [&trials.parts, &trials.proof].map(Estimate::of);
-    let restart = trials.restart.as_ref().map(Estimate::of);
-    let restart = restart.map(|estimate| format!(", other starts of the brokers {estimate}"));
-    Ok(format!(
-        "The search would take {estimate} or up to twice that, the parts of {} {parts} or up to twice that, the proof {proven}{}.",
-        counted(trials.changes, "change"),
-        restart.unwrap_or_default()
-    ))
-}
-
 /// Searches for each promise that the setups make, and shows the answers: the first setup's, and beside it those of others, which are never
 /// held against it.
-fn carry(request: &Request, directory: &Path, arguments: &SearchArgs) -> Result<End> {
+fn carry(
+    request: &Request,
+    directory: &Path,
+    arguments: &SearchArgs,
+    way_on: &Arc<progress::Whole>,
+) -> Result<End> {
     let mut answer: Option<SearchReport> = None;
     for (at, own) in request.by_promise()?.iter().enumerate() {
         let place = match at {
@@ -188,9 +155,8 @@ fn carry(request: &Request, directory: &Path, arguments: &SearchArgs) -> Result<
         if at > 0 {
             printer::remark("setups of another promise are searched from by themselves");
         }
-        let Some(found) = Whole { request: own, directory: &place }.carry(request.trial_only)? else {
-            return Ok(End::Done);
-        };
+        let whole = Whole { request: own, directory: &place, way_on };
+        let Some(found) = whole.carry(request.trial_only)? else { return Ok(End::Done) };
         let is_stopped = found.outcome == SearchOutcome::Interrupted;
         match &mut answer {
             None => answer = Some(found),
@@ -227,7 +193,7 @@ fn show(report: &SearchReport, directory: &Path, arguments: &SearchArgs) -> Resu
 /// The directory of the whole search, where that of one of its runs is named.
 fn whole(directory: &Path) -> PathBuf {
     match directory.parent() {
-        Some(parent) if !directory.join(request::FILE).exists() && parent.join(request::FILE).exists() => {
+        Some(parent) if !directory.join(REQUEST).exists() && parent.join(REQUEST).exists() => {
             parent.to_owned()
         }
         _ => directory.to_owned(),
@@ -238,6 +204,7 @@ fn whole(directory: &Path) -> PathBuf {
 struct Whole<'a> {
     request: &'a Request,
     directory: &'a Path,
+    way_on: &'a Arc<progress::Whole>,
 }
 
 impl Whole<'_> {
@@ -247,15 +214,7 @@ impl Whole<'_> {
             true => self.climb()?,
             false => self.run(SEARCH, || self.request.search_plan())?,
         };
-        let only = Runs {
-            search: &search,
-            proof: None,
-            before_proof: &[],
-            highest_rates: None,
-            other_rates: &[],
-            restart: None,
-            refused: &[],
-        };
+        let only = Runs::of(&search);
         let found = search.settings_search.as_ref().and_then(|result| result.winner.clone());
         let Some(winner) = found.filter(|_| !is_stopped(&search)) else {
             return if trial_only { self.write(only) } else { self.restarted(only, &Properties::new()) };
@@ -496,16 +455,31 @@ impl Whole<'_> {
     /// A run below the directory: the document that is there if it is complete, else from where it was stopped, else from its beginning.
     fn run(&self, name: &str, plan: impl FnOnce() -> Result<Plan>) -> Result<RunDocument> {
         let place = self.directory.join(name);
+        let watcher = || progress::watcher_of_part(self.way_on);
         let finished = match run_dir::read_document(&place) {
             Ok(document) if document.run.state == RunState::Complete => return Ok(document),
-            Ok(_) => plumb_session::resume(&place, &stop::flag()?, &progress::watcher())?,
-            Err(_) => plumb_session::run(plan()?, Some(&place), &stop::flag()?, &progress::watcher())?,
+            Ok(_) => plumb_session::resume(&place, &stop::flag()?, &watcher())?,
+            Err(_) => plumb_session::run(plan()?, Some(&place), &stop::flag()?, &watcher())?,
         };
         // The search has no figures of its own to show: its answer is the whole's.
         if finished.document.plan.settings_search.is_none() {
             crate::handed_over::write_page(&finished)?;
         }
         Ok(finished.document)
+    }
+
+    /// The answer of a search that ended with an error, document and page: what it saw. One that came to an end before stays.
+    fn keep_so_far(&self) -> Result<()> {
+        let before = fs_err::read_to_string(self.directory.join(ResultKind::Search.document()));
+        let before = before.ok().and_then(|text| serde_json::from_str::<SearchReport>(&text).ok());
+        let Ok(search) = run_dir::read_document(&self.directory.join(SEARCH)) else { return Ok(()) };
+        match report(Runs::of(&search)) {
+            Some(mut report) if before.is_none_or(|before| before.outcome == SearchOutcome::Interrupted) => {
+                report.runs = self.runs();
+                result_dir::write(self.directory, ResultKind::Search, &Shown::search(&report)?)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The answer as far as it goes, also on disk.

@@ -48,6 +48,20 @@ impl Estimate {
         Estimate { s: self.s * share, drain_s: self.drain_s * share, ..self }
     }
 
+    /// Of one plan after another.
+    pub(crate) fn plus(self, other: Estimate) -> Self {
+        Estimate {
+            s: self.s + other.s,
+            depends_on_path: self.depends_on_path || other.depends_on_path,
+            drain_s: self.drain_s + other.drain_s,
+        }
+    }
+
+    /// Seconds at most of what has a known length.
+    pub(crate) fn most_s(self) -> f64 {
+        self.s + self.drain_s
+    }
+
     /// Seconds, where all of it is known.
     pub(crate) fn known_s(self) -> Option<f64> {
         (!self.depends_on_path).then_some(self.s)

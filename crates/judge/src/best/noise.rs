@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Blocks of the settings that there are at the start; twice as many when the first two do not agree.
-const BLOCKS: usize = 2;
+/// Blocks of the settings that there are at the start, which no search ends before; twice as many when the first two do not agree.
+pub const BLOCKS: usize = 2;
 
 /// A search whose race would not show a halving of the objective is not worth its blocks.
 const GAIN_LEAST: f64 = 0.5;

@@ -222,6 +222,10 @@ impl Race {
         let better = |at: usize| {
             breaks || self.difference(at, default).is_some_and(|(mean, error)| mean <= -gain_needed(error))
         };
+        // Nothing was held against settings that failed in each round.
+        if !breaks && self.level(default).is_none() {
+            return Next::Done(found(BestEnding::DefaultFailed));
+        }
         match winner.filter(|at| better(*at)) {
             Some(at) => prune::step(state, &self.points[at], found(BestEnding::Better)),
             None if breaks => Next::Done(found(BestEnding::NothingMeetsGoal)),

@@ -355,6 +355,13 @@ fn what_failed_is_never_tried_again_and_what_cannot_be_run_at_all_has_endings() 
         false => measured(1.0, None),
     });
     assert_eq!(default.found.ending, BestEnding::DefaultFailed);
+    // What was measured at first and failed in each round of the race is no better than others, and no worse.
+    let short = small(12, false);
+    let later = run(&short, |at, point| match *point == short.default && at >= 2 {
+        true => Outcome::Failed,
+        false => measured(1.0 / (1.0 + point.0[0] as f64), None),
+    });
+    assert_eq!(later.found.ending, BestEnding::DefaultFailed);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{CompareError, RunStep, Side, StepPair, arms};
 use crate::comparison::level;
-use crate::durability;
+use crate::durability::{self, Unlike};
 use crate::setup::Setup;
 use crate::trial::metric::{METRICS, Metric};
 use crate::trial::{effective, guarantees};
@@ -70,7 +70,8 @@ pub(super) fn alone(a: &RunDocument, b: &RunDocument) -> Vec<String> {
 /// Two steps side by side.
 pub(super) fn compared(StepPair { a, b }: StepPair) -> ComparedSteps {
     let (first, second) = (setup(a), setup(b));
-    let mut unequal = durability::differences(&first.result.durability, &second.result.durability);
+    let Unlike { known: mut unequal, half_told } =
+        durability::unlike(&first.result.durability, &second.result.durability);
     let settings = guarantees::settings(&first.result.effective, &second.result.effective);
     unequal.extend(settings.iter().map(guarantees::Differing::to_string));
     let metrics = METRICS.iter().filter(|metric| metric.applies(&first) && metric.applies(&second));
@@ -80,6 +81,7 @@ pub(super) fn compared(StepPair { a, b }: StepPair) -> ComparedSteps {
         a: first.name().to_owned(),
         b: second.name().to_owned(),
         unequal_guarantees: unequal,
+        guarantees_not_known: half_told,
         settings: effective::both(&first, &second),
         a_length: first.load().map(|load| load.length),
         b_length: second.load().map(|load| load.length),

@@ -114,7 +114,19 @@ fn unequal_guarantees_settings_and_conditions_are_named() {
     b.environment.cluster.version = Some("Apache Kafka 4.1.0".to_owned());
     let result = compare(side(&healthy(), None), side(&b, None)).unwrap();
     assert_eq!(result.steps[0].unequal_guarantees, ["acks: 1 / 0"]);
+    assert_eq!(result.steps[0].guarantees_not_known, Vec::<String>::new());
     assert_eq!(result.conditions, ["version of the brokers: not known / Apache Kafka 4.1.0"]);
+}
+
+#[test]
+fn a_guarantee_that_only_one_of_them_tells_is_not_known_and_no_difference() {
+    let mut b = later(1.0);
+    b.steps[0].durability.replication = None;
+    let mut a = healthy();
+    a.steps[0].durability.replication = Some(3);
+    let steps = compare(side(&a, None), side(&b, None)).unwrap().steps.remove(0);
+    assert_eq!(steps.unequal_guarantees, Vec::<String>::new());
+    assert_eq!(steps.guarantees_not_known, ["replication: 3 / not known"]);
 }
 
 #[test]

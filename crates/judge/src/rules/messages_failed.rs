@@ -51,7 +51,18 @@ fn failure(setup: &Setup, complete: bool) -> Option<Finding> {
     );
     let mut finding = about_step(RULE.row.id, severity, setup.name(), claim)
         .seen_against("counts.failed", figure::count(counts.failed), "0")
-        .seen_against("counts.unknown", figure::count(counts.unknown), "0")
+        .seen_against(
+            "counts.unknown",
+            match counts.never_sent {
+                None => figure::count(counts.unknown),
+                Some(never) => format!(
+                    "{}, of which {} were taken by a client program and never sent: it told nothing of them, and no log has them",
+                    figure::count(counts.unknown),
+                    figure::count(never)
+                ),
+            },
+            "0",
+        )
         .seen_against("due and never sent", figure::count(refused), "0");
     for error in &setup.result.errors {
         finding =
@@ -72,6 +83,15 @@ mod tests {
         assert_found(RULE.row.id, Severity::Invalid, |document| {
             (document.steps[0].counts.failed, document.steps[0].counts.unknown) = (50, 50);
         });
+    }
+
+    #[test]
+    fn what_a_program_took_and_never_sent_is_told_apart_from_what_may_be_stored() {
+        let finding = assert_found(RULE.row.id, Severity::Suspect, |document| {
+            let counts = &mut document.steps[0].counts;
+            (counts.unknown, counts.never_sent) = (9, Some(7));
+        });
+        assert!(finding.evidence[1].value.starts_with("9, of which 7 were taken"), "{finding:#?}");
     }
 
     #[test]

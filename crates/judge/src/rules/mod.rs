@@ -1,5 +1,6 @@
 //! The rules, one file each. Adding one is adding a file, a row here and a page under `docs/findings`.
 
+mod acknowledged_too_soon;
 mod broker_unreachable;
 mod burst_credits;
 mod client_bound;
@@ -79,6 +80,7 @@ pub(crate) const REGISTRY: &[Rule] = &[
     worker_clocks::RULE,
     negative_latency::RULE,
     send_times_differ::RULE,
+    acknowledged_too_soon::RULE,
     histogram_overflow::RULE,
     too_few_samples::RULE,
     rebalance_in_window::RULE,

@@ -50,6 +50,10 @@ const END_LATENCIES: f64 = 1.5;
 const END_PART: f64 = 0.1;
 const END_SECONDS_MIN: usize = 2;
 
+/// A block whose end is so many times later than three quarters of its messages ended late at once (ours): where a queue grows, that many
+/// are up to three quarters as late as the end, in a queue that grows from the middle on half as late.
+const LATE_AT_ONCE: f64 = 4.0;
+
 /// Share by which the length of a random schedule of n messages may stray: so many times 1/sqrt(n) (three sigma).
 const RANDOM_SIGMAS: f64 = 3.0;
 
@@ -207,7 +211,7 @@ struct Sends {
 }
 
 /// True if the blocks, too few to outvote one of them, served their load up to their last seconds: one stall there is no path
-/// that cannot keep up. A block of a few seconds cannot tell.
+/// that cannot keep up. Of a block of a few seconds its latencies tell.
 fn kept_up_until_the_end(setup: &Setup, asked: f64) -> bool {
     if !setup.holds_its_rate() || setup.result.blocks.len() >= BLOCKS_MIN {
         return false;
@@ -215,8 +219,12 @@ fn kept_up_until_the_end(setup: &Setup, asked: f64) -> bool {
     let under_way = asked * (END_LATENCIES * least_latency_s(setup) + stray_s(setup, asked)) + 1.0;
     let blocks =
         by_block(setup.result, |row| (!row.warm_up).then_some(Sends { sent: row.sent, acked: row.acked }));
+    let ended_late_at_once = |number: u32| {
+        let mut of_it = setup.result.blocks.iter().filter(|block| block.block == number);
+        of_it.any(|block| ended_late_at_once(block, asked))
+    };
     !blocks.is_empty()
-        && blocks.into_values().all(|rows| {
+        && blocks.into_iter().all(|(number, rows)| {
             let last = rows.iter().rfind(|row| row.value.sent > 0).map(|row| row.second);
             // The first second may begin in the warm-up, and the last is cut short.
             let first = rows.first().map(|row| row.second.saturating_add(1));
@@ -224,7 +232,7 @@ fn kept_up_until_the_end(setup: &Setup, asked: f64) -> bool {
             let seconds = last.saturating_sub(first) as usize;
             let end = END_SECONDS_MIN.max((END_PART * seconds as f64).ceil() as usize);
             if seconds < SECONDS_MIN + end {
-                return false;
+                return ended_late_at_once(number);
             }
             let before = first..last - end as u32;
             let in_time = rows.iter().filter(|row| before.contains(&row.second));
@@ -241,12 +249,36 @@ fn most_blocks_kept_up(setup: &Setup, asked: f64) -> bool {
 }
 
 /// True for a block that reached its rate, or ended no later than messages of its first half had been late already: where a queue
-/// grows, the last messages are later than all before them.
+/// grows, the last messages are later than all before them. Or one of a few seconds that ended late at once.
 fn block_kept_up(setup: &Setup, block: &BlockResult, asked: f64) -> bool {
-    let Some(achieved) = block.achieved_per_s.filter(|achieved| *achieved > 0.0) else { return false };
+    let Some((achieved, late_s)) = late_end(block, asked) else { return false };
+    achieved >= ACHIEVED_MIN * asked
+        || late_s <= END_LATENCIES * early_latency_s(setup, block)
+        || is_of_a_few_seconds(setup, block) && ended_late_at_once(block, asked)
+}
+
+/// The rate that a block reached, and how much later than its schedule the last message was acknowledged, in seconds.
+fn late_end(block: &BlockResult, asked: f64) -> Option<(f64, f64)> {
+    let achieved = block.achieved_per_s.filter(|achieved| *achieved > 0.0)?;
     let acked = block.counts.acked as f64;
-    let late_s = acked / achieved - acked / asked;
-    achieved >= ACHIEVED_MIN * asked || late_s <= END_LATENCIES * early_latency_s(setup, block)
+    Some((achieved, acked / achieved - acked / asked))
+}
+
+/// True if the end of a block was late and three quarters of its messages were not: a last message that came late, or a stall at the end,
+/// makes a short block's rate small though the path served its load. All messages have to have been served, and the end is at most as late as
+/// a long block's last part is long.
+fn ended_late_at_once(block: &BlockResult, asked: f64) -> bool {
+    let Some((_, late_s)) = late_end(block, asked) else { return false };
+    let most_ns = block.acknowledge.p75_ns.or(block.acknowledge.p50_ns);
+    let served = block.counts.acked as f64 >= ACHIEVED_MIN * block.counts.sent as f64;
+    let is_short = late_s <= END_PART * block.counts.acked as f64 / asked;
+    served && is_short && most_ns.is_some_and(|ns| late_s > LATE_AT_ONCE * ns as f64 / 1e9)
+}
+
+/// True if too few seconds of a block were measured for its backlog to be seen to grow.
+fn is_of_a_few_seconds(setup: &Setup, block: &BlockResult) -> bool {
+    let of_it = |row: &&SecondRow| row.block == block.block && !row.warm_up && row.sent > 0;
+    setup.result.series.iter().filter(of_it).count() < SECONDS_MIN + END_SECONDS_MIN
 }
 
 /// The longest acknowledge latency in the first half of a block's measured seconds, the last of them left out where there is another.

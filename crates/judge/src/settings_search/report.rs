@@ -1,6 +1,7 @@
 //! The answer of a search, from the documents of its runs; its sentences are in `report/summary.rs`.
 
 mod summary;
+mod together;
 
 use super::arms::{ALL, AS_IS, PROPOSED, SHOWN, started_with, without};
 use super::taking_back::{Taken, TakingBack, part_verdict, shown_to_matter, taking_back};
@@ -9,17 +10,18 @@ use crate::durability;
 use crate::trial::metric_value;
 use crate::winner;
 use plumb_model::best::BestEnding;
-use plumb_model::document::{Durability, RunDocument, RunState, StepResult};
+use plumb_model::document::{BlockResult, Durability, RunDocument, RunState, StepResult};
 use plumb_model::figure::{counted, significant};
 use plumb_model::finding::ValidityVerdict;
 use plumb_model::metric::of_latency;
+use plumb_model::observation::Distribution;
 use plumb_model::plan::{ClusterPlan, Goal, Properties, StepPlan, TopicPlan};
 use plumb_model::property::{is_client_default, usual_name};
 use plumb_model::search::SearchBound;
 use plumb_model::search_report::{
-    EnvelopeFact, GoalHeld, GuardFigure, HighestRate, PartVerdict, ProposedChange, RateCheck, RefusedTrial,
-    Restarted, SEARCH_SCHEMA_VERSION, SearchOutcome, SearchProof, SearchReport, SettingImportance,
-    TrialStage,
+    EnvelopeFact, GoalHeld, GuardFigure, HighestRate, PartVerdict, ProofFigures, ProposedChange, RateCheck,
+    RefusedTrial, Restarted, SEARCH_SCHEMA_VERSION, SearchOutcome, SearchProof, SearchReport,
+    SettingImportance, TrialStage,
 };
 use plumb_model::settings_search::{SettingsSearch, SettingsSearchResult};
 use plumb_model::start_setting::StartChange;
@@ -65,6 +67,21 @@ pub struct Runs<'a> {
     pub restart: Option<&'a RunDocument>,
     /// The trials that were refused.
     pub refused: &'a [RefusedTrial],
+}
+
+impl<'a> Runs<'a> {
+    /// The search alone.
+    pub fn of(search: &'a RunDocument) -> Self {
+        Runs {
+            search,
+            proof: None,
+            before_proof: &[],
+            highest_rates: None,
+            other_rates: &[],
+            restart: None,
+            refused: &[],
+        }
+    }
 }
 
 /// The answer; none of a document that is no search's.
@@ -265,7 +282,25 @@ fn proof(document: &RunDocument, arm: &str, goal: Option<Goal>) -> Option<Search
         goal_held: goal.and_then(|goal| goal_held(step(arm)?, goal)),
         unequal_guarantees: trial.unequal_guarantees.clone(),
         guarantees: step(arm).map(|step| guarantees(&step.durability)).unwrap_or_default(),
+        figures: step(arm).map(figures),
     })
+}
+
+/// What the blocks of an arm came to.
+fn figures(step: &StepResult) -> ProofFigures {
+    let median = |value: fn(&BlockResult) -> Option<f64>| {
+        let mut values: Vec<f64> = step.blocks.iter().filter_map(value).collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied()
+    };
+    fn latency(block: &BlockResult) -> &Distribution {
+        if block.end_to_end.samples > 0 { &block.end_to_end } else { &block.acknowledge }
+    }
+    ProofFigures {
+        p50_ns: median(|block| latency(block).p50_ns.map(|ns| ns as f64)),
+        p99_ns: median(|block| latency(block).p99_ns.map(|ns| ns as f64)),
+        cpu_per_message_us: median(|block| metric_value("cpu.per_message", block)),
+    }
 }
 
 fn primary<'t>(trial: &'t TrialResult, arm: &str, against: &str) -> Option<&'t MetricResult> {
@@ -459,21 +494,24 @@ fn envelope(document: &RunDocument) -> Vec<EnvelopeFact> {
 }
 
 fn importance(search: &SettingsSearch, result: &SettingsSearchResult) -> Vec<SettingImportance> {
+    let measured: Vec<&Properties> =
+        result.blocks.iter().filter(|block| block.failed.is_none()).map(|block| &block.settings).collect();
     // Of a setting that no block with figures changed nothing is known, whatever a model makes of the others.
-    let was_tried = |setting: &str| {
-        result.blocks.iter().any(|block| block.failed.is_none() && block.settings.contains_key(setting))
-    };
-    let of =
-        search.dimensions.iter().zip(&result.importance).map(|(dimension, importance)| SettingImportance {
+    let was_tried = |setting: &str| measured.iter().any(|settings| settings.contains_key(setting));
+    let mut together = together::together(&measured);
+    let of = search.dimensions.iter().zip(&result.importance).map(|(dimension, importance)| {
+        let together = together.remove(&dimension.setting);
+        SettingImportance {
             setting: dimension.setting.clone(),
             importance: *importance,
-            is_told: importance.is_told() && was_tried(&dimension.setting),
-        });
+            is_told: importance.is_told() && was_tried(&dimension.setting) && together.is_none(),
+            together,
+        }
+    });
     let mut all: Vec<SettingImportance> = of.collect();
     all.sort_by(|a, b| {
-        (b.is_told, b.importance.share)
-            .partial_cmp(&(a.is_told, a.importance.share))
-            .unwrap_or(std::cmp::Ordering::Equal)
+        let rank = |of: &SettingImportance| (of.is_told, of.together.is_some(), of.importance.share);
+        rank(b).partial_cmp(&rank(a)).unwrap_or(std::cmp::Ordering::Equal)
     });
     all
 }

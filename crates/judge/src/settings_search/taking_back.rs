@@ -15,7 +15,7 @@ use plumb_model::verdict::Verdict;
 use std::collections::BTreeMap;
 
 /// Trials before the proof, at most.
-const TRIALS_MOST: usize = 6;
+pub const TRIALS_MOST: usize = 6;
 
 /// What is estimated to cost more than this share is not taken back, shown or not (ours: in simulations 15 % are no better, because the proof
 /// then brings all changes back more often).

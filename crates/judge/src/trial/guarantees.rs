@@ -57,12 +57,14 @@ fn unequal(document: &RunDocument, reference: &Arm, arm: &Arm) -> Option<String>
     if a.blocks.is_empty() || b.blocks.is_empty() {
         return None;
     }
-    let Unlike { known: mut durability, half_told } = durability::unlike(&a.durability, &b.durability);
-    durability.extend(devices::differences(
+    let Unlike { known: mut durability, mut half_told } = durability::unlike(&a.durability, &b.durability);
+    let of_devices = devices::unlike(
         document,
         ArmLogs { arm: reference.name, log_dirs: &a.effective.log_dirs },
         ArmLogs { arm: arm.name, log_dirs: &b.effective.log_dirs },
-    ));
+    );
+    durability.extend(of_devices.known);
+    half_told.extend(of_devices.half_told);
     let settings = settings(&a.effective, &b.effective);
     let mut security: Vec<String> = settings.iter().map(Differing::to_string).collect();
     let protocol = |arm: &Arm| arm.setup.result.cluster.as_ref()?.security_protocol.clone();

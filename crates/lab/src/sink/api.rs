@@ -29,6 +29,7 @@ use super::{
     frame::LENGTH_BYTES,
     shape::ShapeError,
     state::{Broker, Core},
+    witness::Answered,
 };
 
 /// The one node.
@@ -77,6 +78,8 @@ pub(super) struct Answer {
     pub(super) arrived: Instant,
     pub(super) delay: Duration,
     pub(super) reply: Reply,
+    /// To be told when it is sent, where somebody wants to know.
+    pub(super) answered: Option<Answered>,
 }
 
 pub(super) enum Reply {
@@ -98,6 +101,7 @@ pub(super) struct Call {
     arrived: Instant,
     throttle: Duration,
     forced: Option<(ResponseError, Effect)>,
+    answered: Option<Answered>,
 }
 
 /// Reads a request, gives it its effect and returns the answer or the promise of one.
@@ -131,6 +135,7 @@ pub(super) fn answer(
     let refusal = core.faults.refuse(api);
     let delay = core.faults.answer_delay(api);
     let throttle = core.faults.throttle(api);
+    let answered = (!core.witnessed.is_empty()).then(Answered::default);
     let refusals = &mut core.stats.refusals;
     match refusal {
         Some(Refusal::Error(..)) => refusals.errors += 1,
@@ -149,6 +154,7 @@ pub(super) fn answer(
         arrived,
         throttle,
         forced: None,
+        answered: answered.clone(),
     };
     let reply = match refusal {
         _ if !known => table::unsupported_version(&call)?,
@@ -164,7 +170,7 @@ pub(super) fn answer(
             if matches!(refusal, Some(Refusal::Close(_))) { Reply::Close } else { Reply::Nothing }
         }
     };
-    Ok(Answer { api, arrived, delay, reply })
+    Ok(Answer { api, arrived, delay, reply, answered })
 }
 
 impl Call {

@@ -13,7 +13,7 @@ use super::{
     state::Core,
     stats::PartitionStats,
     topic::Partition,
-    witness::{ArrivedRecord, monotonic_ns},
+    witness::{Answered, ArrivedRecord, monotonic_ns},
 };
 
 /// A batch for one partition.
@@ -24,6 +24,8 @@ pub(super) struct Arrival<'a> {
     pub(super) at: Instant,
     /// The same moment on the wall clock.
     pub(super) at_ms: i64,
+    /// The answer to its request, where somebody wants to know when it is sent.
+    pub(super) answered: Option<&'a Answered>,
 }
 
 /// The result of storing it.
@@ -84,12 +86,8 @@ impl Arrival<'_> {
             let kept = self.rearranged(records, faults, first, partition);
             self.batch.holding(&kept)
         };
-        if let Some(witnessed) = witnessed.get_mut(self.topic) {
-            let at_ns = monotonic_ns(self.at);
-            let told =
-                |(offset, record): (i64, &Record)| ArrivedRecord::of(record, self.partition, offset, at_ns);
-            witnessed.extend((base_offset..).zip(&self.batch.records()?).filter_map(told));
-        }
+        let witness = witnessed.get_mut(self.topic).zip(self.answered);
+        let to_tell = if witness.is_some() { self.batch.records()? } else { Vec::new() };
         let lie = faults.lies.get(self.topic).copied().unwrap_or_default();
         if let Some(batch) = &batch {
             partition.counts.stored += batch.count();
@@ -106,14 +104,24 @@ impl Arrival<'_> {
         partition.counts.arrived += count;
         partition.counts.batches += 1;
         partition.producers.stored(self.batch.sequence(), count, base_offset);
+        let show = match faults.is_replicated(self.topic, *arriving.end()) {
+            true => show(partition, self.at, faults.visibility_delay(self.topic)),
+            false => None,
+        };
+        if let Some((witnessed, answered)) = witness {
+            let at_ns = monotonic_ns(self.at);
+            let shown_ns = show.map_or(at_ns, |(_, at)| at_ns + (at - self.at).as_nanos() as u64);
+            let told = |(offset, record): (i64, &Record)| {
+                let record = ArrivedRecord::of(record, self.partition, offset, at_ns, shown_ns)?;
+                Some((record, answered.clone()))
+            };
+            witnessed.extend((base_offset..).zip(&to_tell).filter_map(told));
+        }
         let stored = Stored {
             base_offset,
             log_append_time_ms: stamped.then_some(self.at_ms + lie.answered_offset_ms),
             log_start: partition.log.start(),
-            show: match faults.is_replicated(self.topic, *arriving.end()) {
-                true => show(partition, self.at, faults.visibility_delay(self.topic)),
-                false => None,
-            },
+            show,
         };
         topic.arrived += count;
         for stall in core.faults.set_off(self.topic, &arriving) {

@@ -90,7 +90,7 @@ async fn send_answers(
     mut writer: OwnedWriteHalf,
     mut pending: mpsc::Receiver<Answer>,
 ) -> Option<&'static str> {
-    while let Some(Answer { api, arrived, delay, reply }) = pending.recv().await {
+    while let Some(Answer { api, arrived, delay, reply, answered }) = pending.recv().await {
         let (bytes, ready) = match reply {
             Reply::Nothing => continue,
             Reply::Close => return None,
@@ -104,6 +104,9 @@ async fn send_answers(
             broker.timer.until(ready + delay).await;
         }
         broker.hold(api).await;
+        if let Some(answered) = answered {
+            answered.now();
+        }
         if writer.write_all(&bytes).await.is_err() {
             return None;
         }

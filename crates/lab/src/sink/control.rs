@@ -156,7 +156,9 @@ impl Control {
 
     /// What arrived since then, in the order of arrival. A batch that was refused is not among it.
     pub fn witnessed(&self, topic: &str) -> Vec<ArrivedRecord> {
-        self.broker.core().witnessed.get(topic).cloned().unwrap_or_default()
+        let core = self.broker.core();
+        let told = core.witnessed.get(topic).into_iter().flatten();
+        told.map(|(record, answered)| answered.of(record)).collect()
     }
 
     /// The events so far.

@@ -18,6 +18,15 @@ pub enum Delay {
         /// The seed of the draws.
         seed: u64,
     },
+    /// Anything between two bounds, each order of magnitude as likely as another.
+    LogUniform {
+        /// The least delay; above 0.
+        min: Duration,
+        /// The greatest delay; not below `min`.
+        max: Duration,
+        /// The seed of the draws.
+        seed: u64,
+    },
     /// Memoryless, as in a queueing model.
     Exponential {
         /// The mean delay.
@@ -38,7 +47,9 @@ impl Draws {
     pub(super) fn new(delay: Delay) -> Self {
         let state = match delay {
             Delay::None | Delay::Constant(_) => 0,
-            Delay::Uniform { seed, .. } | Delay::Exponential { seed, .. } => seed,
+            Delay::Uniform { seed, .. }
+            | Delay::LogUniform { seed, .. }
+            | Delay::Exponential { seed, .. } => seed,
         };
         Self { delay, state }
     }
@@ -48,6 +59,9 @@ impl Draws {
             Delay::None => Duration::ZERO,
             Delay::Constant(delay) => delay,
             Delay::Uniform { min, max, .. } => min + max.saturating_sub(min).mul_f64(self.fraction()),
+            Delay::LogUniform { min, max, .. } => {
+                min.mul_f64((max.as_secs_f64() / min.as_secs_f64()).powf(self.fraction()))
+            }
             // 1 - u lies in (0, 1], so the logarithm is finite: at most 37 means.
             Delay::Exponential { mean, .. } => mean.mul_f64(-(1.0 - self.fraction()).ln()),
         }
@@ -84,6 +98,14 @@ mod tests {
         let drawn = drawn_ms(Delay::Uniform { min: MS, max: 3 * MS, seed: 7 });
         assert!(drawn.iter().all(|delay| (1.0..3.0).contains(delay)));
         assert!((mean(&drawn) - 2.0).abs() < 0.02, "{}", mean(&drawn));
+    }
+
+    #[test]
+    fn log_uniform_delays_stay_within_their_bounds_and_each_order_of_magnitude_has_as_many() {
+        let drawn = drawn_ms(Delay::LogUniform { min: MS / 10, max: 10 * MS, seed: 7 });
+        assert!(drawn.iter().all(|delay| (0.099..10.001).contains(delay)));
+        let below = drawn.iter().filter(|delay| **delay < 1.0).count();
+        assert!((4_800..5_200).contains(&below), "{below}");
     }
 
     #[test]

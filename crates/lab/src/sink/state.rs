@@ -24,7 +24,7 @@ use super::{
     stats::{StallStats, Stats},
     timer::Timer,
     topic::Topics,
-    witness::ArrivedRecord,
+    witness::Witnessed,
 };
 
 /// The interval at which silent group members are looked for. Session timeouts are seconds.
@@ -118,7 +118,7 @@ pub(super) struct Core {
     pub(super) producers: i64,
     pub(super) members: u64,
     /// What arrived for each topic of which somebody wants to know it.
-    pub(super) witnessed: BTreeMap<String, Vec<ArrivedRecord>>,
+    pub(super) witnessed: BTreeMap<String, Witnessed>,
 }
 
 impl Broker {

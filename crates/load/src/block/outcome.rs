@@ -144,6 +144,13 @@ fn between(from: &[i64], to: &[i64]) -> i64 {
     to.iter().zip(from).map(|(to, from)| to - from).sum()
 }
 
+/// Of messages that a program told nothing of, how many at least are in no log: what a log has beyond the acknowledged may be of them. None
+/// where none is known of.
+fn never_sent(untold: u64, accounting: &Accounting) -> Option<u64> {
+    let beyond = accounting.offset_delta?.saturating_sub(accounting.acked);
+    Some(untold.saturating_sub(beyond)).filter(|messages| *messages > 0)
+}
+
 /// The outcome of a block: the clients' outcomes beside the growth of the logs and the block's own clock.
 /// Each partition was tried by so many `probes` in all.
 pub(super) fn outcome(
@@ -182,6 +189,7 @@ pub(super) fn outcome(
         };
         let waited = ends.map_or(0, not_readable);
         counts.lost -= counts.lost.min(accounting.unreplicated.unwrap_or(0).max(waited));
+        counts.never_sent = never_sent(merged.untold, &accounting);
     }
     let planned_ns = planned_ns(shared.load, merged.first_due_ns, merged.last_due_ns, counts.intended);
     // From the first intended send: what a stall held back and then arrives at once has not come in no time.

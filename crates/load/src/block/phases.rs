@@ -6,6 +6,7 @@ use crate::clock::now_ns;
 use crate::error::LoadError;
 use crate::librdkafka::connect::Cluster;
 use crate::observation::{Observation, Sink};
+use crate::patience::Awaited;
 use crate::produce::Outstanding;
 use crate::schedule::{Share, last_due_ns};
 use crate::seconds::Parcel;
@@ -56,13 +57,18 @@ pub(super) struct Phases<'a> {
     pub(super) fixed_ends: Option<Vec<i64>>,
     /// The second that the block is in, as far as the sink has been told.
     pub(super) second: u32,
+    /// Messages that were acknowledged when one was last, or when none was under way, and that time.
+    pub(super) heard: (u64, u64),
 }
 
 impl Phases<'_> {
     /// Waits until every partition was tried and the consumers are in place.
     pub(super) fn wait_until_ready(&self, started_ns: u64) -> Result<(), LoadError> {
         let mut looked_ns = started_ns;
+        let until_ns = started_ns + READY_S * SECOND_NS;
+        let patience = &self.cluster.patience;
         loop {
+            patience.waits(Awaited::FirstRecords, started_ns, until_ns);
             if let Some((code, text)) = self.shared.probe_error() {
                 return Err(self.probe_error(&code, &text));
             }
@@ -74,11 +80,14 @@ impl Phases<'_> {
             let unready = probed.then(|| self.shared.first_unready(with_consumers)).flatten();
             let unready = unready.or_else(|| (!self.shared.group_is_complete()).then_some(0));
             match unready {
-                None => return Ok(()),
+                None => {
+                    patience.heard();
+                    return Ok(());
+                }
                 Some(_) if self.shared.stopped() => {
                     return Err(self.shared.ended_by().unwrap_or(LoadError::Stopped));
                 }
-                Some(partition) if now_ns() - started_ns > READY_S * 1_000_000_000 => {
+                Some(partition) if now_ns() > until_ns => {
                     return Err(LoadError::NotReady {
                         topic: self.spec.topic.to_owned(),
                         partition,
@@ -233,6 +242,7 @@ impl Phases<'_> {
         let start_ns = self.shared.start_ns();
         let due_ns = start_ns.saturating_add((u64::from(self.second) + 1) * SECOND_NS);
         feed(parcels, sink, wait.min(Duration::from_nanos(due_ns.saturating_sub(now_ns()))));
+        self.listen(self.shared.send_until_ns());
         let elapsed_ns = now_ns().saturating_sub(start_ns);
         let second = u32::try_from(elapsed_ns / SECOND_NS).unwrap_or(u32::MAX);
         if second > self.second {
@@ -240,6 +250,17 @@ impl Phases<'_> {
             if elapsed_ns % SECOND_NS <= SECOND_LATE_NS_MOST {
                 sink.observe(Observation::SecondBegins(second));
             }
+        }
+    }
+
+    /// Notes whether messages are acknowledged; those under way are waited for until a time.
+    fn listen(&mut self, until_ns: u64) {
+        let acknowledged = self.shared.acknowledged();
+        if acknowledged != self.heard.0 || !self.is_under_way() {
+            self.heard = (acknowledged, now_ns());
+            self.cluster.patience.heard();
+        } else {
+            self.cluster.patience.waits(Awaited::Acknowledgement, self.heard.1, until_ns);
         }
     }
 
@@ -361,6 +382,7 @@ impl Phases<'_> {
         };
         while self.is_under_way() && !over(reports_until) {
             feed(parcels, sink, SHORT_TICK);
+            self.listen(reports_until);
         }
         if self.is_under_way() {
             // The producers end first: see `catch_up`.

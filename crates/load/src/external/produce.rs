@@ -87,7 +87,8 @@ pub(super) fn produce(job: ProducerJob<'_, '_>, link: &mut Link, acknowledged: b
     } else {
         link.tell_end();
     }
-    let Producing { sent, mut reported, slips, acks, .. } = producing;
+    let Producing { sent, mut reported, slips, acks, pending, .. } = producing;
+    reported.untold = pending.values().filter(|pending| pending.part == Part::Measured).count() as u64;
     reported.acked.end_run();
     slips.finish();
     acks.finish();

@@ -71,6 +71,15 @@ impl PointKind {
             PointKind::Other => "other",
         }
     }
+
+    /// For the legend.
+    fn words(self) -> &'static str {
+        match self {
+            PointKind::Proven => "Filled: proven by blocks that chose nothing.",
+            PointKind::Front => "Hollow: a single block that no other is better than.",
+            PointKind::Other => "Faint: the other blocks.",
+        }
+    }
 }
 
 /// A scatter as it is drawn.
@@ -83,6 +92,8 @@ pub(crate) struct Drawn {
     pub(crate) y_ticks: Vec<Tick>,
     pub(crate) points: Vec<DrawnPoint>,
     pub(crate) description: String,
+    /// What each kind of point is that is drawn.
+    pub(crate) legend: String,
 }
 
 /// A mark on an axis.
@@ -129,6 +140,9 @@ impl Drawn {
                 (scatter.y.written)(point.y)
             )),
         };
+        let kinds = [PointKind::Proven, PointKind::Front, PointKind::Other];
+        let is_drawn = |kind: &PointKind| points.iter().any(|point| point.kind == *kind);
+        let legend: Vec<&str> = kinds.into_iter().filter(is_drawn).map(PointKind::words).collect();
         // What matters most is drawn last, over the others.
         let mut in_order = points.clone();
         in_order.sort_by_key(|point| match point.kind {
@@ -147,6 +161,7 @@ impl Drawn {
                 "{} points; the table has those that no other is better than.",
                 points.len()
             ),
+            legend: legend.join(" "),
             points: in_order.iter().map(drawn).collect(),
         })
     }
@@ -170,6 +185,10 @@ mod tests {
         let drawn = Drawn::of(&Scatter { points, ..Scatter::default() }).unwrap();
         assert_eq!(drawn.points.len(), 2, "what has no place is not drawn");
         assert_eq!(drawn.points[1].class, "proven");
+        assert_eq!(
+            drawn.legend, "Filled: proven by blocks that chose nothing. Faint: the other blocks.",
+            "of the kinds that are drawn"
+        );
         let share = |text: &str| text.trim_end_matches('%').parse::<f64>().unwrap();
         assert!(share(&drawn.points[1].x) < share(&drawn.points[0].x));
         assert!(share(&drawn.points[1].y) < share(&drawn.points[0].y), "more is further up");

@@ -194,6 +194,7 @@ mod tests {
             blocks: 3,
             verdict: ComparisonVerdict::WithinNoise,
             durability_differences: Vec::new(),
+            durability_not_known: Vec::new(),
         };
         let said = could_have_been_seen(&[
             comparison("end_to_end.mean", 1.2),

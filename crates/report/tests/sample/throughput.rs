@@ -75,6 +75,7 @@ fn line(index: usize, device: &str, points: Vec<SweepPoint>, top: f64) -> SweepR
         points: 20,
         blocks: BLOCKS,
         durability_differences: Vec::new(),
+        durability_not_known: Vec::new(),
     };
     SweepResult {
         line: device.to_owned(),
@@ -134,6 +135,7 @@ pub(crate) fn modes() -> RunDocument {
         blocks: BLOCKS,
         verdict: ComparisonVerdict::Differs,
         durability_differences: Vec::new(),
+        durability_not_known: Vec::new(),
     }];
     document
 }

@@ -99,6 +99,7 @@ fn comparison(a: usize, b: usize, metric: &str) -> Comparison {
             (false, false) => ComparisonVerdict::WithinNoise,
         },
         durability_differences: Vec::new(),
+        durability_not_known: Vec::new(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a consumer owes, against what the sink showed.
 
 use super::producer::ended;
-use super::{HELD_BACK, PARTITIONS, READING_NS, milliseconds, of_a_stop, owed};
+use super::{PARTITIONS, READING_NS, milliseconds, of_a_stop, owed};
 use plumb_lab::sink::ArrivedRecord;
 use plumb_load::external::examine::{ConsumerEvidence, RECORDS};
 use plumb_load::external::frame::{Got, HEAD_BYTES};
@@ -107,8 +107,7 @@ fn reception(evidence: &ConsumerEvidence, arrived: &[ArrivedRecord]) -> Vec<Stri
     let reports = by_place(&evidence.got);
     let early = |record: &ArrivedRecord| {
         let got = reports.get(&(record.partition, record.offset))?.first()?;
-        let shown_ns = record.at_ns + HELD_BACK.as_nanos() as u64;
-        let early = shown_ns.checked_sub(got.received_ns + READING_NS).filter(|early| *early > 0)?;
+        let early = record.shown_ns.checked_sub(got.received_ns + READING_NS).filter(|early| *early > 0)?;
         let at = format!("{}/{}", record.partition, record.offset);
         Some(format!("the record at {at} is reported {} before anybody could read it", milliseconds(early)))
     };

@@ -1,6 +1,6 @@
 //! What a producer owes, against what the sink saw.
 
-use super::{HELD_BACK, READING_NS, milliseconds, of_a_stop, owed};
+use super::{READING_NS, milliseconds, of_a_stop, owed};
 use plumb_lab::sink::ArrivedRecord;
 use plumb_load::external::examine::{ProducerEvidence, parts_of_stamp};
 use plumb_load::external::frame::{Acknowledged, Header, SendOrder};
@@ -201,8 +201,8 @@ fn reports(outcome: &Outcome<'_>) -> Option<String> {
 
 fn acknowledgement(outcome: &Outcome<'_>) -> Option<String> {
     let acked_ns = outcome.acknowledged.first()?.acked_ns;
-    let answered_ns = outcome.arrived.first()?.at_ns + HELD_BACK.as_nanos() as u64;
-    let early = answered_ns.checked_sub(acked_ns + READING_NS)?;
+    let answered_ns = outcome.arrived.first()?.answered_ns?;
+    let early = answered_ns.checked_sub(acked_ns)?;
     (early > 0).then(|| {
         format!(
             "record {} is reported as acknowledged {} before it was",

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Its name in the search's directory.
-pub(super) const FILE: &str = "request.json";
+pub(crate) const FILE: &str = "request.json";
 
 /// One in so many of the blocks that held the goal goes on to the next rate.
 const BETTER_OF: usize = 3;

@@ -384,3 +384,40 @@ fn sends_that_waited_for_a_queue_are_told_with_what_was_found_and_alone_are_noth
     let told = finding.evidence.last().unwrap();
     assert_eq!((told.what.as_str(), told.value.as_str()), ("sends that waited for a full queue", "7"));
 }
+
+/// Blocks of 2 s at 100/s of which each ended so late; three quarters of the messages came within `most`, and so many were served.
+fn short_blocks(number: usize, late_ms: f64, most_ms: u64, acked: u64) -> bool {
+    let mut document = healthy();
+    let step = &mut document.steps[0];
+    step.blocks.truncate(number);
+    let blocks = step.blocks.len() as u32;
+    step.series.retain(|row| row.block < blocks && row.second < 3);
+    let rate = acked as f64 / (acked as f64 / 100.0 + late_ms / 1e3);
+    for block in &mut step.blocks {
+        (block.counts.sent, block.counts.acked) = (200, acked);
+        block.achieved_per_s = Some(rate);
+        block.acknowledge.p75_ns = Some(most_ms * 1_000_000);
+    }
+    (step.counts.sent, step.counts.acked) = (200 * u64::from(blocks), acked * u64::from(blocks));
+    step.achieved_per_s = Some(rate);
+    for row in &mut step.series {
+        row.acknowledge.p50_ns = Some(most_ms.min(2) * 1_000_000);
+        row.acknowledge.max_ns = Some(most_ms * 666_667);
+    }
+    !found(&document, RULE.row.id).is_empty()
+}
+
+#[test]
+fn a_last_message_that_is_late_does_not_decide_on_a_short_block_and_a_queue_that_grows_does() {
+    for blocks in [1, 2, 4] {
+        // 200 messages within 2.025 s are 98.8 % of the rate.
+        assert!(!short_blocks(blocks, 25.0, 2, 200), "{blocks}");
+        // The same end where latency grew up to it in a line, or from the middle on.
+        assert!(short_blocks(blocks, 25.0, 19, 200), "{blocks}");
+        assert!(short_blocks(blocks, 25.0, 12, 200), "{blocks}");
+        // So late an end is no last message.
+        assert!(short_blocks(blocks, 210.0, 2, 200), "{blocks}");
+        // What was served came at once, and half was not.
+        assert!(short_blocks(blocks, 1_000.0, 2, 100), "{blocks}");
+    }
+}

@@ -9,6 +9,7 @@ use plumb_model::finding::{Finding, Severity, ValidityVerdict};
 use plumb_model::search_report::{
     PartVerdict, ProposedChange, RefusedTrial, Restarted, SearchOutcome, SearchReport, TrialStage,
 };
+use plumb_model::settings_search::SearchBlock;
 use plumb_model::verdict::Verdict;
 
 pub(super) fn summary(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
@@ -53,6 +54,7 @@ pub(super) fn summary(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
     if report.outcome == SearchOutcome::NotProven {
         sentences.push("No change is proposed.".to_owned());
     }
+    sentences.extend(own_failures(report));
     sentences.extend(report.refused_trials.iter().map(|trial| refused(trial, report)));
     sentences
         .extend(report.restart.iter().filter(|start| start.verdict == Verdict::Better).map(better_start));
@@ -225,13 +227,32 @@ fn too_noisy(report: &SearchReport, runs: Runs<'_>) -> Vec<String> {
     ]
 }
 
+/// That blocks of the user's own settings failed, where others of them were measured.
+fn own_failures(report: &SearchReport) -> Option<String> {
+    let own: Vec<&SearchBlock> = report.blocks.iter().filter(|block| block.settings.is_empty()).collect();
+    let failures: Vec<&String> = own.iter().filter_map(|block| block.failed.as_ref()).collect();
+    let first = failures.first().filter(|_| report.outcome != SearchOutcome::Failed)?;
+    Some(format!(
+        "Your own settings failed in {} of their {}: {first}.",
+        failures.len(),
+        counted(own.len(), "block")
+    ))
+}
+
 fn failed(report: &SearchReport) -> String {
-    let reason = report.blocks.iter().rev().find_map(|block| block.failed.clone());
-    match report.ending {
-        Some(BestEnding::DefaultFailed | BestEnding::NothingRan) => format!(
-            "Your own settings could not be measured, so there is nothing to hold others against: {}.",
-            reason.unwrap_or_default()
+    let of_own = matches!(report.ending, Some(BestEnding::DefaultFailed | BestEnding::NothingRan));
+    let mut blocks = report.blocks.iter().rev().filter(|block| !of_own || block.settings.is_empty());
+    let reason = blocks.find_map(|block| block.failed.clone()).unwrap_or_default();
+    if !of_own {
+        return format!("No other settings could be measured: {reason}.");
+    }
+    let was_measured = report.blocks.iter().any(|block| block.settings.is_empty() && block.failed.is_none());
+    match was_measured {
+        true => format!(
+            "Your own settings failed in each round of the race, so there is nothing to hold others against: {reason}."
         ),
-        _ => format!("No other settings could be measured: {}.", reason.unwrap_or_default()),
+        false => format!(
+            "Your own settings could not be measured, so there is nothing to hold others against: {reason}."
+        ),
     }
 }

@@ -3,7 +3,7 @@
 use super::super::arms::FEWER;
 use super::*;
 use crate::healthy::healthy;
-use plumb_model::best::BestPurpose;
+use plumb_model::best::{BestPurpose, Importance};
 use plumb_model::finding::{Finding, Severity};
 use plumb_model::resolve::{Sources, resolve};
 use plumb_model::scenario::{ClusterWords, LoadWords, OneOrMany, RateWords, Scenario, SearchWords};
@@ -426,4 +426,50 @@ fn a_start_that_does_better_is_worth_a_restart_and_no_part_of_what_is_proposed()
         assert!(!answer.restart[0].reasons.is_empty());
         assert!(answer.summary.iter().all(|text| !text.contains("restart")), "{:?}", answer.summary);
     }
+}
+
+#[test]
+fn settings_that_changed_together_in_every_block_are_not_told_apart_whatever_the_model_makes_of_them() {
+    let mut document = search(BestEnding::AsGood);
+    let dimensions = document.plan.settings_search.as_ref().unwrap().dimensions.len();
+    let result = document.settings_search.as_mut().unwrap();
+    result.importance = vec![Importance { share: 0.5, low: 0.2, high: 0.8 }; dimensions];
+    let of = |document: &RunDocument, setting: &str| {
+        let report = answer(document, None, &[]);
+        report.importance.into_iter().find(|row| row.setting == setting).unwrap()
+    };
+    let linger = of(&document, LINGER);
+    assert!(!linger.is_told);
+    assert_eq!(linger.together.unwrap().sentence(), format!("changed together with {FETCH} in every block"));
+    assert_eq!(of(&document, FETCH).together.unwrap().with, [LINGER]);
+    let result = document.settings_search.as_mut().unwrap();
+    result.blocks.push(SearchBlock { failed: Some("no".to_owned()), ..block(settings(&[(LINGER, "0")])) });
+    assert!(!of(&document, LINGER).is_told, "a block without figures tells nothing");
+    let result = document.settings_search.as_mut().unwrap();
+    result.blocks.push(block(settings(&[(LINGER, "0")])));
+    assert!(of(&document, LINGER).is_told && of(&document, FETCH).is_told);
+}
+
+#[test]
+fn blocks_of_ones_own_settings_that_fail_are_told_with_their_own_reason() {
+    let failed = |settings: Properties, why: &str| SearchBlock {
+        objective: None,
+        failed: Some(why.to_owned()),
+        ..block(settings)
+    };
+    let own = || failed(Properties::new(), "3 messages lost");
+    let mut document = search(BestEnding::AsGood);
+    document.settings_search.as_mut().unwrap().blocks.extend([own(), own()]);
+    let last = answer(&document, None, &[]).summary.pop().unwrap();
+    assert_eq!(last, "Your own settings failed in 2 of their 3 blocks: 3 messages lost.");
+    let result = document.settings_search.as_mut().unwrap();
+    result.blocks.push(failed(winner(), "2 messages doubled"));
+    result.ending = Some(BestEnding::DefaultFailed);
+    let summary = answer(&document, None, &[]).summary;
+    let words = "Your own settings failed in each round of the race, so there is nothing to hold others against: 3 messages lost.";
+    assert_eq!(summary, [words]);
+    document.settings_search.as_mut().unwrap().blocks.remove(0);
+    let summary = answer(&document, None, &[]).summary;
+    assert!(summary[0].starts_with("Your own settings could not be measured"), "{summary:?}");
+    assert!(summary[0].ends_with(": 3 messages lost."), "{summary:?}");
 }

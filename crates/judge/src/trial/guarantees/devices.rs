@@ -3,10 +3,14 @@
 //! A volatile cache that the kernel flushes at every sync loses nothing, but the cost of a sync, and the loss of unsynced writes
 //! in a power failure, depend on it. Kafka syncs seldom, so this is part of what an acknowledgement means.
 
+use crate::durability::Unlike;
 use plumb_model::document::RunDocument;
 use plumb_model::facts::{Layer, Storage, StorageRisk};
 use std::collections::BTreeMap;
 use std::mem::discriminant;
+
+/// The mode of write caches that nothing tells.
+const NOT_KNOWN: &str = "not known";
 
 /// The logs of one arm's topic.
 #[derive(Debug, Clone, Copy)]
@@ -17,8 +21,9 @@ pub(super) struct ArmLogs<'a> {
     pub(super) log_dirs: &'a BTreeMap<String, u32>,
 }
 
-/// The differences between the devices behind two arms' logs, each as a sentence; none where either's are not known.
-pub(super) fn differences(document: &RunDocument, logs_a: ArmLogs, logs_b: ArmLogs) -> Vec<String> {
+/// The differences between the devices behind two arms' logs, each as a sentence; none where either's are not known. What only one of them
+/// tells is half told.
+pub(super) fn unlike(document: &RunDocument, logs_a: ArmLogs, logs_b: ArmLogs) -> Unlike {
     let behind = |logs: ArmLogs| -> Vec<&Storage> {
         let all = document.environment.log_directories.iter();
         all.filter(|directory| logs.log_dirs.contains_key(&directory.name))
@@ -26,18 +31,21 @@ pub(super) fn differences(document: &RunDocument, logs_a: ArmLogs, logs_b: ArmLo
             .collect()
     };
     let (a, b) = (behind(logs_a), behind(logs_b));
+    let mut unlike = Unlike::default();
     if a.is_empty() || b.is_empty() {
-        return Vec::new();
+        return unlike;
     }
     let (caches_a, caches_b) = (write_caches(&a), write_caches(&b));
-    let mut found = Vec::new();
     if !caches_a.keys().eq(caches_b.keys()) {
         let shown = |caches: &BTreeMap<_, String>| caches.values().cloned().collect::<Vec<_>>().join(" and ");
-        found.push(format!("write cache of the log's devices: {} / {}", shown(&caches_a), shown(&caches_b)));
+        let text = format!("write cache of the log's devices: {} / {}", shown(&caches_a), shown(&caches_b));
+        let is_told = caches_a.keys().chain(caches_b.keys()).flatten().all(|mode| mode != NOT_KNOWN);
+        if is_told { &mut unlike.known } else { &mut unlike.half_told }.push(text);
     }
+    let found = &mut unlike.known;
     found.extend(only(&a, &b).map(|risk| format!("where the logs of {:?} lie, {risk}", logs_a.arm)));
     found.extend(only(&b, &a).map(|risk| format!("where the logs of {:?} lie, {risk}", logs_b.arm)));
-    found
+    unlike
 }
 
 /// The modes of the write caches on the way to the hardware, from the top, each way with its devices in words: `write through
@@ -59,7 +67,7 @@ fn way_down(storage: &Storage) -> (Vec<String>, String) {
         }
     }
     if way.is_empty() {
-        let mode = if storage.is_memory() { "none, it is memory" } else { "not known" };
+        let mode = if storage.is_memory() { "none, it is memory" } else { NOT_KNOWN };
         return (vec![mode.to_owned()], mode.to_owned());
     }
     let words = way.iter().map(|(mode, devices)| format!("{mode} ({})", devices.join(", ")));
@@ -119,12 +127,16 @@ mod tests {
     }
 
     fn between(a: LogDirectory, b: LogDirectory) -> Vec<String> {
+        unlike_between(a, b).known
+    }
+
+    fn unlike_between(a: LogDirectory, b: LogDirectory) -> Unlike {
         let logs = |directory: &LogDirectory| BTreeMap::from([(directory.name.clone(), 1)]);
         let (logs_a, logs_b) = (logs(&a), logs(&b));
         let mut document = crate::healthy::healthy();
         document.environment.log_directories = vec![a, b];
         let (a, b) = (ArmLogs { arm: "A", log_dirs: &logs_a }, ArmLogs { arm: "B", log_dirs: &logs_b });
-        differences(&document, a, b)
+        unlike(&document, a, b)
     }
 
     #[test]
@@ -134,8 +146,9 @@ mod tests {
         let expected = "write cache of the log's devices: write back (nvme0n1) / write through (nvme1n1)";
         assert_eq!(between(a.clone(), b), [expected]);
         assert!(between(a.clone(), on_disk("b", "nvme1n1", Some("write back"), "rw")).is_empty());
-        let unknown = between(a.clone(), on_disk("b", "nvme1n1", None, "rw"));
-        assert_eq!(unknown, ["write cache of the log's devices: write back (nvme0n1) / not known"]);
+        let unknown = unlike_between(a.clone(), on_disk("b", "nvme1n1", None, "rw"));
+        assert_eq!(unknown.half_told, ["write cache of the log's devices: write back (nvme0n1) / not known"]);
+        assert_eq!(unknown.known, Vec::<String>::new());
         let mut image = on_disk("b", "nvme1n1", Some("write back"), "rw");
         let told = Device {
             name: "loop3".to_owned(),
@@ -169,6 +182,6 @@ mod tests {
         let document = crate::healthy::healthy();
         let none = BTreeMap::new();
         let logs = |arm| ArmLogs { arm, log_dirs: &none };
-        assert!(differences(&document, logs("A"), logs("B")).is_empty());
+        assert_eq!(unlike(&document, logs("A"), logs("B")), Unlike::default());
     }
 }

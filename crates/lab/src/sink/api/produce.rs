@@ -85,7 +85,9 @@ fn store(
             partition.counts.batches_refused += 1;
         }
     })?;
-    let arrival = Arrival { topic, partition, batch, at: call.arrived, at_ms: wall_clock_ms(call.arrived) };
+    let at_ms = wall_clock_ms(call.arrived);
+    let answered = call.answered.as_ref();
+    let arrival = Arrival { topic, partition, batch, at: call.arrived, at_ms, answered };
     let options = &call.broker.options;
     let stored = arrival.store(core, options.keep, options.message_limit_bytes)?;
     if let Some((end, at)) = stored.show {
