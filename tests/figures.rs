@@ -13,10 +13,6 @@ const WRITES: &str = "crates/model/src/figure.rs";
 
 /// Files that round what no person reads as a figure, or what another program's readers expect just so.
 const EXCEPTIONS: &[(&str, &str)] = &[
-    (
-        "crates/cli/src/compat/perf_test/lines.rs",
-        "Kafka's own tools write these lines, and scripts read them",
-    ),
     ("crates/judge/src/best/simulated.rs", "a simulation, which prints a table for whoever runs it"),
     ("crates/judge/src/best/simulated/proven.rs", "a simulation, which prints a table for whoever runs it"),
     ("crates/judge/src/best/simulated/profile.rs", "a simulation, which prints a table for whoever runs it"),
@@ -28,6 +24,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("crates/report/src/html/scale.rs", "places on a page, in percent of its width"),
     ("crates/report/src/html/sweep.rs", "coordinates of a drawing"),
     ("crates/report/src/html/timeline.rs", "coordinates of a drawing"),
+    (
+        "crates/scenario/src/perf_test/lines.rs",
+        "Kafka's own tools write these lines, and scripts read them",
+    ),
     (
         "crates/stats/src/fleet/coverage.rs",
         "tables of simulations, which only those who work on the statistics run",
