@@ -75,14 +75,28 @@ impl Patience {
 
     /// Asks within the time that [`Patience::longest_wait`] allows, and remembers it if that was in vain.
     pub fn ask<T, E>(&self, usual: Duration, ask: impl FnOnce(Duration) -> Result<T, E>) -> Result<T, E> {
+        let answer = self.wait(usual, ask);
+        if answer.is_ok() {
+            self.heard();
+        }
+        answer
+    }
+
+    /// The same for what ends by itself once it is over: that it ended says nothing of the brokers.
+    pub(crate) fn wait<T, E>(
+        &self,
+        usual: Duration,
+        wait: impl FnOnce(Duration) -> Result<T, E>,
+    ) -> Result<T, E> {
         let begun = now_ns();
         let longest = self.longest_wait(usual);
+        let was_silent = self.silence().since_ns.is_some();
         self.waits(Awaited::Answer, begun, begun.saturating_add(nanos(longest)));
-        let answer = ask(longest);
-        // A refusal is an answer, too.
-        match answer.is_ok() || now_ns() - begun < nanos(longest) {
-            true => self.heard(),
-            false => self.silence().now = None,
+        let answer = wait(longest);
+        self.silence().now = None;
+        // A refusal is an answer, too; but a connection that is refused at once ends no silence.
+        if now_ns() - begun < nanos(longest) && !was_silent {
+            self.silence().since_ns = None;
         }
         if answer.is_err() && self.stop.load(Ordering::Relaxed) {
             self.in_vain_ns.fetch_add(now_ns() - begun, Ordering::Relaxed);
@@ -182,6 +196,13 @@ mod tests {
         assert_eq!(patience.silence().since_ns, None);
         during(USUAL, Err(()));
         assert_eq!(patience.silence().since_ns, None, "a refusal at once is an answer");
+        during(Duration::ZERO, Err(()));
+        let silent = patience.silence().since_ns;
+        during(USUAL, Err(()));
+        assert_eq!(patience.wait(USUAL, |_| Ok::<_, ()>(())), Ok(()));
+        assert_eq!(patience.silence().since_ns, silent, "what is refused at once, or ended, ends no silence");
+        during(USUAL, Ok(()));
+        assert_eq!(patience.silence().since_ns, None);
     }
 
     #[test]

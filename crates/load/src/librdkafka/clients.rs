@@ -121,7 +121,7 @@ impl Drop for Clients {
         };
         // A thread that cannot be started drops the clients here.
         let _ = std::thread::Builder::new().name("plumb-end".to_owned()).spawn(end);
-        let _ = self.patience.ask(END, |timeout| is_done.recv_timeout(timeout));
+        let _ = self.patience.wait(END, |timeout| is_done.recv_timeout(timeout));
     }
 }
 

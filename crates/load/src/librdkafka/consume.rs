@@ -118,7 +118,7 @@ fn note_message(
 /// Leaves the group, so that the cluster need not wait for the member's session to end.
 fn leave(client: &Client, patience: &Patience) {
     // A member that could not leave ends with its session.
-    let _ = patience.ask(CLOSE, |timeout| {
+    let _ = patience.wait(CLOSE, |timeout| {
         let begun = now_ns();
         client.begin_close();
         while !client.is_closed() {
