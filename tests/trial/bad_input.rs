@@ -109,7 +109,7 @@ fn a_percentile_that_no_block_has_messages_for_is_refused_with_the_number_that_w
 fn a_metric_that_says_nothing_at_a_fixed_rate_is_refused_with_those_that_do() {
     insta::assert_snapshot!(refused(&arms("  a: {}\n  b: {}\n"), &["--primary", "throughput.produced_per_s"]), @r"
     exit 2
-    error: --primary: trial.primary is throughput.produced_per_s; it must be one of end_to_end.mean, end_to_end.p50, end_to_end.p95, acknowledge.mean, acknowledge.p50, acknowledge.p95, cpu.client_per_message, cpu.broker_per_message, cpu.per_message, because at a fixed rate the throughput is the one asked for, and what a block lacks of it is its last messages' latency
+    error: --primary: trial.primary is throughput.produced_per_s; it must be one of end_to_end.mean, end_to_end.p50, end_to_end.p95, acknowledge.mean, acknowledge.p50, acknowledge.p95, cpu.client_per_message, cpu.broker_per_message, cpu.per_message, loss.lost, errors.failed, loss.duplicated, host.packets_lost, because at a fixed rate the throughput is the one asked for, and what a block lacks of it is its last messages' latency
     ");
 }
 
