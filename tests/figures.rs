@@ -24,10 +24,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("crates/report/src/html/scale.rs", "places on a page, in percent of its width"),
     ("crates/report/src/html/sweep.rs", "coordinates of a drawing"),
     ("crates/report/src/html/timeline.rs", "coordinates of a drawing"),
-    (
-        "crates/scenario/src/perf_test/lines.rs",
-        "Kafka's own tools write these lines, and scripts read them",
-    ),
+    ("crates/scenario/src/perf_test/lines.rs", "Kafka's own tools write these lines, and scripts read them"),
     (
         "crates/stats/src/fleet/coverage.rs",
         "tables of simulations, which only those who work on the statistics run",

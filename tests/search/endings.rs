@@ -127,11 +127,11 @@ fn brokers_that_hang_are_told_while_they_are_waited_for() {
     });
     sink.control().stall(Apis::All, Duration::from_secs(3_600));
     running.wait_for("a line on the silence", |running| {
-        running.complained().contains("; waiting at most ").then_some(())
+        running.complained().contains("; this wait ends within ").then_some(())
     });
     running.signal(Signal::KILL);
     let said = running.wait().stderr;
-    let line = said.lines().find(|line| line.contains("waiting at most")).unwrap();
+    let line = said.lines().find(|line| line.contains("this wait ends within")).unwrap();
     assert!(line.starts_with("plumb: ") && line.contains(" for "), "{line}");
 }
 

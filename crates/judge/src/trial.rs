@@ -110,7 +110,12 @@ impl<'a> Trial<'a> {
         let first = on_this_host.next().flatten();
         // Clusters of which some are here and others are not have no rule in common.
         let local = first.filter(|first| on_this_host.all(|other| other == Some(*first)));
-        let rounds = rounds::rounds(Measured { arms: &all, local, looked_at: plan.until_decided });
+        let rounds = rounds::rounds(Measured {
+            arms: &all,
+            local,
+            looked_at: plan.until_decided,
+            counts: counts::find(&plan.primary).is_some(),
+        });
         (!arms.is_empty()).then_some(Trial { document, plan, level: level(document), arms, again, rounds })
     }
 

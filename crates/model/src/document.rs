@@ -246,7 +246,7 @@ pub struct BlockResult {
     /// The counters of the generating host in its measured part.
     pub host: Option<HostDelta>,
     /// Where this host lost packets and connections in its measured part, the first layer first; absent where that was not read, because nothing
-    /// asked for it.
+    /// asked for it, and where a counter of losses went back or was gone at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_losses: Option<Vec<LayerLoss>>,
     /// The bytes that the brokers read and wrote in its measured part, where they run on this host and are known.

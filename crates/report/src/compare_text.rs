@@ -96,7 +96,11 @@ fn unlike_lengths(steps: &ComparedSteps) -> Option<String> {
 }
 
 fn names(steps: &ComparedSteps) -> String {
-    if steps.a == steps.b { format!("\"{}\"", steps.a) } else { format!("\"{}\" / \"{}\"", steps.a, steps.b) }
+    if steps.a == steps.b {
+        format!("\"{}\"", steps.a)
+    } else {
+        format!("\"{}\" and \"{}\"", steps.a, steps.b)
+    }
 }
 
 fn runs(result: &CompareResult) -> Section {
@@ -142,7 +146,7 @@ fn metrics(steps: &ComparedSteps) -> Section {
         format!(" of {} and {}", metric.a_blocks, counted(metric.b_blocks as usize, "block"))
     });
     let meaning = format!(
-        "medians{blocks}; ratio of typical blocks: over all pairs of one here and one there, not that of the medians; within: its interval, \
+        "medians{blocks}; ratio of typical blocks: the second over the first, over all pairs of one here and one there, not that of the medians; within: its interval, \
          with the spread of blocks within the runs, no drift between them"
     );
     let columns = [

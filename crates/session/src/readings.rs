@@ -108,7 +108,7 @@ impl BlockReader {
         let Some((before, after)) = self.before.zip(self.after) else { return watched };
         watched.own = before.own.zip(after.own).map(|(before, after)| process_usage(&before, &after));
         watched.host = before.host.zip(after.host).map(|(before, after)| host_delta(&before, &after));
-        watched.losses = before.counters.zip(after.counters).map(|((from, before), (until, after))| {
+        watched.losses = before.counters.zip(after.counters).and_then(|((from, before), (until, after))| {
             losses_between(before, after, until.duration_since(from).as_secs_f64())
         });
         let brokers: Option<Vec<ProcessUsage>> = before

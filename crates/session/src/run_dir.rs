@@ -18,6 +18,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use thiserror::Error;
 
+/// Runs of one name that begin within one second, at most (ours).
+const SAME_SECOND_MOST: usize = 1_000;
+
 /// Name of the document in a run's directory.
 pub const DOCUMENT: &str = "run.json";
 
@@ -128,7 +131,11 @@ impl RunDir {
             Some(path) => path.to_owned(),
             None => {
                 let time = started.strftime("%Y-%m-%dT%H-%M-%SZ");
-                Path::new("runs").join(format!("{time}-{}", file_name(name)))
+                let name = format!("{time}-{}", file_name(name));
+                // Another run of that name may have begun within the same second.
+                let names = std::iter::once(name.clone()).chain((2..).map(|n| format!("{name}-{n}")));
+                let mut places = names.map(|name| Path::new("runs").join(name)).take(SAME_SECOND_MOST);
+                places.find(|place| !place.exists()).unwrap_or_else(|| Path::new("runs").join(&name))
             }
         };
         refuse_taken(&path)?;

@@ -88,9 +88,34 @@ const OF_KERNEL: &[(LossLayer, &[&str], &str)] = &[
 /// What the kernel counts of connections that found no room: each try of a client that tries again.
 pub(crate) const ATTEMPTS: &str = "attempts to connect";
 
-/// The layers that lost something between two readings of a host's counters, the first first; `seconds` lie between them.
-pub fn losses_between(before: NamedCounters, after: NamedCounters, seconds: f64) -> Vec<LayerLoss> {
-    losses(&Window::new(before, after, seconds))
+/// The layers that lost something between two readings of a host's counters, the first first; `seconds` lie between them. What came
+/// meanwhile counts from 0. None where a counter of losses went back or is gone, such as that of a queue that was replaced: what it
+/// counted until then is not known.
+pub fn losses_between(
+    mut before: NamedCounters,
+    after: NamedCounters,
+    seconds: f64,
+) -> Option<Vec<LayerLoss>> {
+    let is_whole = |(name, was): (&String, &u64)| after.get(name).is_some_and(|is| is >= was);
+    if !before.iter().filter(|(name, _)| counts_losses(name)).all(is_whole) {
+        return None;
+    }
+    let came = after.keys().filter(|name| counts_losses(name) && !before.contains_key(*name));
+    let came: Vec<String> = came.cloned().collect();
+    before.extend(came.into_iter().map(|name| (name, 0)));
+    Some(losses(&Window::new(before, after, seconds)))
+}
+
+/// True of a counter that [`losses`] looks at.
+fn counts_losses(name: &str) -> bool {
+    let of_a_queue = name.starts_with("qdisc.") && name.ends_with(".drops");
+    let of_a_processor = name.starts_with("softnet.") && name.ends_with(".dropped");
+    let of_a_card = || {
+        let counter = name.strip_prefix("nic.").and_then(|name| name.split_once('.'));
+        counter.and_then(|(_, counter)| layer_of(counter)).is_some()
+    };
+    let of_the_kernel = || OF_KERNEL.iter().any(|(_, names, _)| names.contains(&name));
+    of_a_queue || of_a_processor || of_a_card() || of_the_kernel()
 }
 
 /// The layers that lost something, the first first.
@@ -303,6 +328,29 @@ mod tests {
 
     fn layers(grown: &[(&str, u64)]) -> Vec<LossLayer> {
         losses(&window(grown)).into_iter().map(|loss| loss.layer).collect()
+    }
+
+    #[test]
+    fn what_a_counter_that_is_gone_or_went_back_had_counted_is_not_known_and_a_new_one_counts_from_0() {
+        let reading = |counters: &[(&str, u64)]| -> NamedCounters {
+            counters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
+        };
+        let between = |before: &[(&str, u64)], after: &[(&str, u64)]| {
+            let lost = losses_between(reading(before), reading(after), 5.0)?;
+            Some(plumb_model::check::packets_lost(&lost))
+        };
+        let (first, second) = ("qdisc.v0.tbf 8001:.drops", "qdisc.v0.tbf 8002:.drops");
+        assert_eq!(between(&[(first, 7)], &[(first, 9)]), Some(2));
+        assert_eq!(between(&[(first, 7)], &[(first, 3)]), None);
+        assert_eq!(between(&[(first, 7)], &[(second, 900)]), None);
+        assert_eq!(between(&[], &[(second, 900)]), Some(900));
+        // What counts no losses may come and go.
+        assert_eq!(between(&[("nic.eth0.tx_bytes", 5), ("udp.9.drops", 1)], &[]), Some(0));
+        // Several counters of one card may count one packet.
+        let card = |missed: u64, ring: u64| {
+            [("nic.eth0.rx_missed_errors", missed), ("nic.eth0.rx_no_dma_resources", ring)]
+        };
+        assert_eq!(between(&card(1, 1), &card(6, 4)), Some(5));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `plumb compare`: two single runs, or two watched paths, side by side, from their documents alone.
 
 use super::End;
-use super::search::PROOF;
+use super::search::{PROOF, SEARCH};
 use crate::args::{CompareArgs, CompareOutput};
 use crate::errors::UsageError;
 use crate::{judged, printer, result_dir, whole_file};
@@ -57,10 +57,16 @@ fn refuse_searches(first: &str, second: &str) -> Result<(), UsageError> {
                 "its proof has both sides: plumb compare '{search}/{PROOF}#{AS_IS}' {search}/{PROOF}#{PROPOSED}"
             )
         }
-        _ if runs.is_empty() => "it has no run that has figures yet".to_owned(),
+        _ if runs.iter().all(|run| run == SEARCH) => {
+            "it proved nothing, so it has no run whose settings could be held against others".to_owned()
+        }
         _ => format!(
             "name one of its runs: {}",
-            runs.iter().map(|run| format!("{search}/{run}")).collect::<Vec<_>>().join(", ")
+            runs.iter()
+                .filter(|run| *run != SEARCH)
+                .map(|run| format!("{search}/{run}"))
+                .collect::<Vec<_>>()
+                .join(", ")
         ),
     };
     Err(UsageError::new(format!("{search} is a search, which is several runs"), hint))

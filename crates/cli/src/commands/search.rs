@@ -36,7 +36,7 @@ use std::sync::Arc;
 pub(crate) const REQUEST: &str = request::FILE;
 
 /// The directory of the search itself, below that of the whole.
-const SEARCH: &str = "search";
+pub(crate) const SEARCH: &str = "search";
 /// Those of the trials of each change's part, of fewer changes against all, and of the whole.
 const PARTS: &str = "parts";
 const FEWER: &str = "fewer";

@@ -46,7 +46,7 @@ fn words(wait: Unanswered) -> String {
     };
     let seconds = |time: Duration| figure::estimate(time.as_secs_f64().round());
     let most = match wait.at_most < ENDLESS {
-        true => format!("; waiting at most {} more", seconds(wait.at_most)),
+        true => format!("; this wait ends within {}, and others may follow it", seconds(wait.at_most)),
         false => String::new(),
     };
     format!("{what} for {}{most}", seconds(wait.since))
@@ -65,14 +65,20 @@ mod tests {
     fn each_wait_of_a_silence_has_one_line_and_the_line_that_moves_follows_it() {
         let mut silences = Silences::default();
         let first = silences.hear(wait(Awaited::Acknowledgement, 5, 7)).unwrap();
-        assert_eq!(first, "no message was acknowledged for 5 s; waiting at most 7 s more");
+        assert_eq!(
+            first,
+            "no message was acknowledged for 5 s; this wait ends within 7 s, and others may follow it"
+        );
         assert_eq!(silences.hear(wait(Awaited::Acknowledgement, 6, 6)), None);
         assert_eq!(
             silences.words().unwrap(),
-            "no message was acknowledged for 6 s; waiting at most 6 s more"
+            "no message was acknowledged for 6 s; this wait ends within 6 s, and others may follow it"
         );
         let next = silences.hear(wait(Awaited::Answer, 13, 15)).unwrap();
-        assert_eq!(next, "the brokers have given no answer for 13 s; waiting at most 15 s more");
+        assert_eq!(
+            next,
+            "the brokers have given no answer for 13 s; this wait ends within 15 s, and others may follow it"
+        );
         assert!(silences.hear(wait(Awaited::Answer, 29, 15)).is_some(), "another exchange");
         assert_eq!((silences.hear(None), silences.words()), (None, None));
         assert!(silences.hear(wait(Awaited::Answer, 5, 10)).is_some());

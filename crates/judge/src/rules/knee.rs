@@ -45,10 +45,7 @@ fn finding(line: &SweepResult) -> Option<Finding> {
                 interval(knee),
                 percent(knee.margin)
             ),
-            format!(
-                "Use {} for this load; what bounds the rate beyond that is not the number of clients.",
-                clients_of(line, knee.clients)
-            ),
+            advice(line, knee),
         ),
         (None, Some(NoKnee::Unclear)) => (
             format!("Where the rate{of} stops rising cannot be told: its blocks differ too much"),
@@ -68,6 +65,25 @@ fn finding(line: &SweepResult) -> Option<Finding> {
         )
         .seen("points and blocks", format!("{} points, {} blocks", line.points.len(), blocks(line)));
     Some(finding.advise(advice))
+}
+
+/// The number of clients to use, or the range in which it lies.
+fn advice(line: &SweepResult, knee: &SweepPlace) -> String {
+    let bound = "what bounds the rate beyond that is not the number of clients.";
+    match knee.clients_high {
+        Some(high) if high == knee.clients_low => {
+            format!("Use {} for this load; {bound}", clients_of(line, knee.clients))
+        }
+        Some(high) => format!(
+            "Use {} to {} for this load, and more and longer blocks to tell which; {bound}",
+            knee.clients_low,
+            clients_of(line, high)
+        ),
+        None => format!(
+            "Use {} or more for this load; more and longer blocks tell how many are enough.",
+            clients_of(line, knee.clients_low)
+        ),
+    }
 }
 
 /// That more clients do harm.

@@ -54,6 +54,13 @@ const END_SECONDS_MIN: usize = 2;
 /// are up to three quarters as late as the end, in a queue that grows from the middle on half as late.
 const LATE_AT_ONCE: f64 = 4.0;
 
+/// A block that ended no later than this was in time (ours, as long as the least growth of a backlog): in a block of a second or two one message at
+/// its end makes more of its rate.
+const LATE_MIN_S: f64 = BACKLOG_GROWTH_MIN_S;
+
+/// Share of the rate below which no stall at its end is a block's excuse where every block has it (ours).
+const CLEARLY_SHORT: f64 = 0.9;
+
 /// Share by which the length of a random schedule of n messages may stray: so many times 1/sqrt(n) (three sigma).
 const RANDOM_SIGMAS: f64 = 3.0;
 
@@ -244,6 +251,12 @@ fn kept_up_until_the_end(setup: &Setup, asked: f64) -> bool {
 /// A path that cannot keep up falls short in every block; a stall at the end of one short block is no shortfall.
 fn most_blocks_kept_up(setup: &Setup, asked: f64) -> bool {
     let blocks = &setup.result.blocks;
+    let clearly_short = |block: &BlockResult| {
+        late_end(block, asked).is_some_and(|(achieved, _)| achieved < CLEARLY_SHORT * asked)
+    };
+    if blocks.iter().all(clearly_short) {
+        return false;
+    }
     let good = blocks.iter().filter(|block| block_kept_up(setup, block, asked)).count();
     blocks.len() >= BLOCKS_MIN && 2 * good > blocks.len()
 }
@@ -264,15 +277,16 @@ fn late_end(block: &BlockResult, asked: f64) -> Option<(f64, f64)> {
     Some((achieved, acked / achieved - acked / asked))
 }
 
-/// True if the end of a block was late and three quarters of its messages were not: a last message that came late, or a stall at the end,
+/// True if the end of a block was hardly late, or late and three quarters of its messages were not: a last message that came late, or a stall at the end,
 /// makes a short block's rate small though the path served its load. All messages have to have been served, and the end is at most as late as
 /// a long block's last part is long.
 fn ended_late_at_once(block: &BlockResult, asked: f64) -> bool {
     let Some((_, late_s)) = late_end(block, asked) else { return false };
     let most_ns = block.acknowledge.p75_ns.or(block.acknowledge.p50_ns);
+    let at_once = most_ns.is_some_and(|ns| late_s > LATE_AT_ONCE * ns as f64 / 1e9);
     let served = block.counts.acked as f64 >= ACHIEVED_MIN * block.counts.sent as f64;
     let is_short = late_s <= END_PART * block.counts.acked as f64 / asked;
-    served && is_short && most_ns.is_some_and(|ns| late_s > LATE_AT_ONCE * ns as f64 / 1e9)
+    served && is_short && (at_once || late_s <= LATE_MIN_S)
 }
 
 /// True if too few seconds of a block were measured for its backlog to be seen to grow.

@@ -137,17 +137,28 @@ pub(super) fn compared(trial: &Trial, of: Opponents) -> Vec<Compared> {
 /// The reason why a count that decides tells nothing apart, as a sentence.
 pub(super) fn undecided(result: &MetricResult, level: f64) -> String {
     let said = result.absent.as_deref().unwrap_or_default();
-    match result.p {
-        _ if result.values.is_empty() => "no block tells it".to_owned(),
-        _ if result.values.iter().all(|pair| pair.arm == 0.0 && pair.against == 0.0) => {
-            format!("{said}: there is nothing to tell apart; a heavier load may show a difference")
+    let alpha = 1.0 - level;
+    match result.p.zip(result.p_adjusted) {
+        _ if result.values.is_empty() => {
+            "no pair of blocks tells it: a counter that went back or was gone at the end leaves it unknown"
+                .to_owned()
         }
-        Some(p) if p <= 1.0 - level => format!(
-            "{said}: its p of {} is {} when all comparisons of the trial are allowed for, or a single burst outweighs the other pairs",
+        _ if result.values.iter().all(|pair| pair.arm == 0.0 && pair.against == 0.0) => {
+            let elsewhere = match result.name == PACKETS_LOST {
+                true => " on this host; what is lost elsewhere is not counted",
+                false => "",
+            };
+            format!("{said}: there is nothing to tell apart{elsewhere}")
+        }
+        Some((p, adjusted)) if p <= alpha && adjusted > alpha => format!(
+            "{said}: its p of {} is {} when all comparisons of the trial are allowed for: fewer arms or more pairs would decide it",
             figure::probability(p),
-            figure::probability(result.p_adjusted.unwrap_or(1.0))
+            figure::probability(adjusted)
         ),
-        _ => format!("{said}: ranks of the differences do not show one; more pairs may"),
+        Some((p, _)) if p <= alpha => {
+            format!("{said}: most pairs say one thing and the totals another, so neither is shown")
+        }
+        _ => format!("{said}: the pairs do not show a difference"),
     }
 }
 

@@ -4,10 +4,8 @@
 //! Nothing here shows a difference; a doubt makes a verdict undecided and says why. Not here: harm that is shown or counted
 //! (guardrails in `verdicts`, `counts`), faults that make the run unfit for use (findings).
 
-use super::metric::TrialMetric;
-use super::pairs::compare;
-use super::verdict::with_verdict;
-use super::{Arm, Opponents, Trial, carry_over, counts, stalls};
+use super::verdicts::primaries;
+use super::{Arm, Opponents, Trial, carry_over, stalls};
 use carry_over::Limits;
 use plumb_model::prose::quoted;
 use plumb_model::trial::MetricRole;
@@ -84,18 +82,17 @@ fn left_out(trial: &Trial) -> String {
     format!("{excluded} of {whole} pairs {}", if excluded == 1 { "is" } else { "are" })
 }
 
-/// The verdict with the rounds that are left out, where that is another.
+/// The verdict with the rounds that are left out, where that is another; all comparisons of the trial are allowed for in both.
 pub(super) fn changed_by_exclusion(trial: &Trial, of: Opponents) -> Option<Verdict> {
     if trial.rounds.excluded.is_empty() {
         return None;
     }
-    let family = trial.opponents().len();
     let verdict = |trial: &Trial| {
-        let compared = match trial.count() {
-            Some(count) => counts::compare(trial, count, of, MetricRole::Primary),
-            None => compare(trial, TrialMetric::primary(trial.primary()?), of, family)?,
-        };
-        Some(with_verdict(trial, compared).result.verdict)
+        let all = primaries(trial);
+        let own = all.into_iter().find(|compared| {
+            compared.result.arm == of.arm.name && compared.result.against == of.against.name
+        });
+        own.map(|compared| compared.result.verdict)
     };
     let (without, with) = (verdict(trial)?, verdict(&trial.with_all_rounds())?);
     (without != with).then_some(with)

@@ -119,6 +119,9 @@ impl fmt::Display for Differing {
     }
 }
 
+/// How a client connects.
+const PROTOCOL: &str = "security.protocol";
+
 /// Settings of security and durability that differ, beyond the durability fingerprint.
 pub(crate) fn settings(a: &Effective, b: &Effective) -> Vec<Differing> {
     let mut found: Vec<Differing> = Vec::new();
@@ -127,7 +130,10 @@ pub(crate) fn settings(a: &Effective, b: &Effective) -> Vec<Differing> {
         if a.is_empty() || b.is_empty() {
             continue;
         }
-        for &key in keys.iter().filter(|key| has_effect(key, a, b) && value(a, key) != value(b, key)) {
+        // A client that does not tell how it connects does not say that it does so in another way.
+        let is_told = |key: &str| key != PROTOCOL || (value(a, key).is_some() && value(b, key).is_some());
+        let differs = |key: &str| is_told(key) && has_effect(key, a, b) && value(a, key) != value(b, key);
+        for &key in keys.iter().filter(|key| differs(key)) {
             let shown = |properties| value(properties, key).unwrap_or_else(|| "none".to_owned());
             let differing = Differing { role, key, a: shown(a), b: shown(b) };
             // Producer and consumer mostly share their security.

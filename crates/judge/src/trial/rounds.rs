@@ -51,14 +51,20 @@ pub(super) struct Measured<'a> {
     /// True if the trial looks at its result after every round. Each round is then compared with those up to it alone: one that
     /// was kept stays so, as a bet on a pair that is taken back later was none.
     pub(super) looked_at: bool,
+    /// True if a count decides. What makes times longer adds no count, and what is lost by the host's being busy is what is asked for: no
+    /// round is left out then.
+    pub(super) counts: bool,
 }
 
 /// The rounds of a trial so far.
 pub(super) fn rounds(measured: Measured) -> Rounds {
-    let Measured { arms, local, looked_at } = measured;
+    let Measured { arms, local, looked_at, counts } = measured;
     let Some(first) = arms.first() else { return Rounds::default() };
     let in_all = |round: &&u32| arms.iter().all(|arm| arm.blocks.contains_key(*round));
     let whole: Vec<u32> = first.blocks.keys().filter(in_all).copied().collect();
+    if counts {
+        return Rounds { kept: whole.clone(), whole, ..Rounds::default() };
+    }
     let all = Rules::of(arms, &whole, local);
     let mut rounds = Rounds { always: all.always(), ..Rounds::default() };
     for (at, round) in whole.iter().enumerate() {

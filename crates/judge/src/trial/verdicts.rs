@@ -4,7 +4,7 @@
 //! take verdicts away.
 
 use super::doubts::{self, Claim};
-use super::metric::shown;
+use super::metric::{TrialMetric, shown};
 use super::pairs::{Compared, compare};
 use super::unit::deciding_level;
 use super::verdict::with_verdict;
@@ -53,6 +53,18 @@ pub(super) fn judged(trial: &Trial, validity: &Validity) -> Judged {
     });
     let verdicts = verdicts.collect();
     Judged { metrics, verdicts }
+}
+
+/// What decides, for each pair of arms, with its verdict.
+pub(super) fn primaries(trial: &Trial) -> Vec<Compared> {
+    let opponents = trial.opponents();
+    let compared = opponents.iter().filter_map(|of| match trial.count() {
+        Some(count) => Some(counts::compare(trial, count, *of, MetricRole::Primary)),
+        None => compare(trial, TrialMetric::primary(trial.primary()?), *of, opponents.len()),
+    });
+    let mut all: Vec<Compared> = compared.collect();
+    adjust(&mut all, MetricRole::Primary, holm);
+    all.into_iter().map(|compared| with_verdict(trial, compared)).collect()
 }
 
 fn adjust(metrics: &mut [Compared], role: MetricRole, adjusted: fn(&[f64]) -> Vec<f64>) {

@@ -94,8 +94,11 @@ impl Parts<'_> {
         if verdict.is_none_or(|found| found.verdict != Verdict::Better) {
             let words = verdict.map_or("undecided", |found| words(found.verdict));
             printer::out(&format!(
-                "\nTogether the {} changes are {words} against the host as it is: nothing is proposed. The host is as before.\n",
-                changes.len()
+                "\nTogether the {} {words} against the host as it is: nothing is proposed. The host is as before.\n",
+                match changes.len() {
+                    1 => "one change is".to_owned(),
+                    several => format!("{several} changes are"),
+                }
             ));
             return Ok(End::Found);
         }

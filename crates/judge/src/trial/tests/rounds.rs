@@ -74,3 +74,14 @@ fn the_lateness_of_a_program_leaves_nothing_out() {
     }
     assert_eq!(result(&document).excluded, []);
 }
+
+#[test]
+fn what_would_be_decided_with_the_rounds_that_are_left_out_is_allowed_for_like_every_verdict() {
+    let mut document = trial_of(&[("low", 0.25), ("same", 1.0)], 7, 1);
+    document.steps[1].blocks[3].slip_mean_ns = Some(4e9);
+    let found = result(&document);
+    // Seven pairs of seven are rare enough for two comparisons, six of six are not.
+    assert_eq!((found.pairs, verdict(&found)), (6, Verdict::Undecided));
+    let caveat = caveat(&found, "1 of 7 pairs is left out").unwrap();
+    assert!(caveat.contains("with them the verdicts would be others: \"low\" better"), "{caveat}");
+}
