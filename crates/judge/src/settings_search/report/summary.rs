@@ -233,7 +233,7 @@ fn own_failures(report: &SearchReport) -> Option<String> {
     let failures: Vec<&String> = own.iter().filter_map(|block| block.failed.as_ref()).collect();
     let first = failures.first().filter(|_| report.outcome != SearchOutcome::Failed)?;
     Some(format!(
-        "Your own settings failed in {} of their {}: {first}.",
+        "{} of the {} of your own settings failed: {first}. That may be the path's doing, as where a broker gave no answer.",
         failures.len(),
         counted(own.len(), "block")
     ))

@@ -461,7 +461,10 @@ fn blocks_of_ones_own_settings_that_fail_are_told_with_their_own_reason() {
     let mut document = search(BestEnding::AsGood);
     document.settings_search.as_mut().unwrap().blocks.extend([own(), own()]);
     let last = answer(&document, None, &[]).summary.pop().unwrap();
-    assert_eq!(last, "Your own settings failed in 2 of their 3 blocks: 3 messages lost.");
+    assert_eq!(
+        last,
+        "2 of the 3 blocks of your own settings failed: 3 messages lost. That may be the path's doing, as where a broker gave no answer."
+    );
     let result = document.settings_search.as_mut().unwrap();
     result.blocks.push(failed(winner(), "2 messages doubled"));
     result.ending = Some(BestEnding::DefaultFailed);
