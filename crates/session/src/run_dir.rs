@@ -19,7 +19,7 @@ use std::time::{Duration, SystemTime};
 use thiserror::Error;
 
 /// Runs of one name that begin within one second, at most (ours).
-const SAME_SECOND_MOST: usize = 1_000;
+const SAME_SECOND_MOST: u32 = 1_000;
 
 /// Name of the document in a run's directory.
 pub const DOCUMENT: &str = "run.json";
@@ -131,11 +131,7 @@ impl RunDir {
             Some(path) => path.to_owned(),
             None => {
                 let time = started.strftime("%Y-%m-%dT%H-%M-%SZ");
-                let name = format!("{time}-{}", file_name(name));
-                // Another run of that name may have begun within the same second.
-                let names = std::iter::once(name.clone()).chain((2..).map(|n| format!("{name}-{n}")));
-                let mut places = names.map(|name| Path::new("runs").join(name)).take(SAME_SECOND_MOST);
-                places.find(|place| !place.exists()).unwrap_or_else(|| Path::new("runs").join(&name))
+                free_place(Path::new("runs"), &format!("{time}-{}", file_name(name)))
             }
         };
         refuse_taken(&path)?;
@@ -291,6 +287,14 @@ pub fn interval(start: SystemTime, length: Duration, histogram: &Histogram) -> R
     Ok(line)
 }
 
+/// The place of that name, or of the first number behind it that is free: another run of the name may have begun within the same second.
+fn free_place(directory: &Path, name: &str) -> PathBuf {
+    let first = directory.join(name);
+    let later = (2..SAME_SECOND_MOST).map(|number| directory.join(format!("{name}-{number}")));
+    let free = std::iter::once(first.clone()).chain(later).find(|place| !place.exists());
+    free.unwrap_or(first)
+}
+
 /// Locks a run's directory.
 pub(crate) fn lock(path: &Path) -> Result<Lock, RunDirError> {
     let directory = fs_err::File::open(path).map_err(RunDirError::Read)?;
@@ -327,4 +331,20 @@ pub fn file_name(name: &str) -> String {
     out.truncate(60);
     let out = out.trim_end_matches('-').to_owned();
     if out.is_empty() { "run".to_owned() } else { out }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_begins_within_the_second_of_another_has_a_place_of_its_own() {
+        let directory = tempfile::tempdir().unwrap();
+        let taken = || {
+            let place = free_place(directory.path(), "now-latency");
+            fs_err::create_dir(&place).unwrap();
+            place.file_name().unwrap().to_str().unwrap().to_owned()
+        };
+        assert_eq!([taken(), taken(), taken()], ["now-latency", "now-latency-2", "now-latency-3"]);
+    }
 }

@@ -88,9 +88,9 @@ const OF_KERNEL: &[(LossLayer, &[&str], &str)] = &[
 /// What the kernel counts of connections that found no room: each try of a client that tries again.
 pub(crate) const ATTEMPTS: &str = "attempts to connect";
 
-/// The layers that lost something between two readings of a host's counters, the first first; `seconds` lie between them. What came
-/// meanwhile counts from 0. None where a counter of losses went back or is gone, such as that of a queue that was replaced: what it
-/// counted until then is not known.
+/// The layers that lost something between two readings of a host's counters, the first first; `seconds` lie between them. A queue that was
+/// made meanwhile counts from 0. None where what a counter of losses counted is not known: it went back or is gone, such as that of a queue
+/// that was replaced, or it came with what it had counted elsewhere, such as that of an interface from another namespace.
 pub fn losses_between(
     mut before: NamedCounters,
     after: NamedCounters,
@@ -102,20 +102,26 @@ pub fn losses_between(
     }
     let came = after.keys().filter(|name| counts_losses(name) && !before.contains_key(*name));
     let came: Vec<String> = came.cloned().collect();
+    if came.iter().any(|name| !is_of_a_queue(name) && after[name] > 0) {
+        return None;
+    }
     before.extend(came.into_iter().map(|name| (name, 0)));
     Some(losses(&Window::new(before, after, seconds)))
 }
 
 /// True of a counter that [`losses`] looks at.
 fn counts_losses(name: &str) -> bool {
-    let of_a_queue = name.starts_with("qdisc.") && name.ends_with(".drops");
     let of_a_processor = name.starts_with("softnet.") && name.ends_with(".dropped");
     let of_a_card = || {
         let counter = name.strip_prefix("nic.").and_then(|name| name.split_once('.'));
         counter.and_then(|(_, counter)| layer_of(counter)).is_some()
     };
     let of_the_kernel = || OF_KERNEL.iter().any(|(_, names, _)| names.contains(&name));
-    of_a_queue || of_a_processor || of_a_card() || of_the_kernel()
+    is_of_a_queue(name) || of_a_processor || of_a_card() || of_the_kernel()
+}
+
+fn is_of_a_queue(name: &str) -> bool {
+    name.starts_with("qdisc.") && name.ends_with(".drops")
 }
 
 /// The layers that lost something, the first first.
@@ -344,6 +350,9 @@ mod tests {
         assert_eq!(between(&[(first, 7)], &[(first, 3)]), None);
         assert_eq!(between(&[(first, 7)], &[(second, 900)]), None);
         assert_eq!(between(&[], &[(second, 900)]), Some(900));
+        // An interface that came brings what it had counted elsewhere; one that has counted nothing lost nothing.
+        assert_eq!(between(&[], &[("nic.eth1.rx_missed_errors", 900)]), None);
+        assert_eq!(between(&[], &[("nic.eth1.rx_missed_errors", 0)]), Some(0));
         // What counts no losses may come and go.
         assert_eq!(between(&[("nic.eth0.tx_bytes", 5), ("udp.9.drops", 1)], &[]), Some(0));
         // Several counters of one card may count one packet.
