@@ -185,7 +185,8 @@ fn diagnosed(lab: &LabCluster, case: &Case) -> Value {
 fn sure(document: &Value) -> impl Iterator<Item = &str> {
     let findings = document["diagnosis"]["findings"].as_array().unwrap().iter();
     let sure = findings.filter(|finding| finding["confidence"] != "suspected");
-    sure.map(|finding| finding["id"].as_str().unwrap()).filter(|id| *id != "noisy-neighbour")
+    sure.map(|finding| finding["id"].as_str().unwrap())
+        .filter(|id| !["noisy-neighbour", "processors-saturated"].contains(id))
 }
 
 /// What asserts that a machine is busy with nothing else.

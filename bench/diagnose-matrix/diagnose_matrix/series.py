@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path as File
 
 from . import host, kafka, plumb
-from .case import Client
+from .case import HEALTHY, Client
 from .path import Path, Processors, injected, measured
 
 # Runs that share brokers before these are started anew: logs grow, and a JVM is one sample only.
@@ -100,7 +100,7 @@ class Series:
         directory = self.runs / f"{number:04d}-{task.name}"
         case = task.case
         try:
-            reference = self.reference(case) if case.shows else None
+            reference = self.reference(case) if case.kind != HEALTHY else None
             result = self.measure(case, directory, case.window_s)
         except (Exception, KeyboardInterrupt) as error:
             shutil.rmtree(directory, ignore_errors=True)
@@ -140,6 +140,8 @@ class Series:
         if file.exists():
             return json.loads(file.read_text())["figures"]
         directory = file.parent / file.stem
+        # Of a measurement that was stopped.
+        shutil.rmtree(directory, ignore_errors=True)
         result = self.measure(plain, directory, REFERENCE_S, watch=False)
         file.write_text(json.dumps({"path": words, "figures": result["figures"], "broken": result["broken"]}, indent=1))
         shutil.rmtree(directory, ignore_errors=True)

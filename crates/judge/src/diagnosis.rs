@@ -11,6 +11,7 @@ mod cause;
 mod causes;
 mod client;
 mod measure;
+mod processors;
 mod stages;
 mod threads;
 mod verdict;

@@ -16,7 +16,9 @@ pub use broker::{
     TopicTraffic,
 };
 pub use client::{ClientKind, ClientWindow};
-pub use host::{CgroupWindow, HostWindow, InterruptsOfCpu, ProgramWindow, SoftnetOfCpu, TcpWindow};
+pub use host::{
+    CgroupWindow, HostWindow, InterruptsOfCpu, ProgramWindow, ReceivingConnection, SoftnetOfCpu, TcpWindow,
+};
 pub use kernel::{DeviceTimes, DropReason, KernelWindow, LogHistogram, OffCpuStack, ProcessWaits};
 pub use process::{JvmFacts, JvmWindow, LogDirectory, ProcessWindow, ThreadClass, ThreadGroup, ThreadStates};
 pub use profile::{CpuClass, Profile, ProfileShare, Stack, profile_file};

@@ -19,7 +19,7 @@ use crate::tcp_limits::{TcpLimits, tcp_limits};
 use crate::{HostRoot, HostSample, ObserveError, growth, host_delta, sample_host};
 use interrupts::Interrupts;
 use losses::{Losses, Place};
-use plumb_model::observed::{HostWindow, TcpWindow};
+use plumb_model::observed::{HostWindow, ReceivingConnection, TcpWindow};
 use softnet::Softnet;
 use std::collections::BTreeMap;
 
@@ -149,6 +149,22 @@ fn limited_share(
     (busy > 0).then(|| (grown(limit) as f64 / busy as f64).min(1.0))
 }
 
+/// Of the connections that both readings have, the one with most bytes on the way to here: rate times round trip.
+fn longest_receiver(
+    before: &BTreeMap<u64, TcpLimits>,
+    after: &BTreeMap<u64, TcpLimits>,
+    elapsed_ns: u64,
+) -> Option<ReceivingConnection> {
+    let seconds = (elapsed_ns > 0).then_some(elapsed_ns as f64 / 1e9)?;
+    let receivers = after.values().filter_map(|later| {
+        let bytes = later.received_bytes.checked_sub(before.get(&later.cookie)?.received_bytes)?;
+        let round_trip_ns = f64::from(later.round_trip_us?) * 1e3;
+        Some(ReceivingConnection { bytes_per_s: bytes as f64 / seconds, round_trip_ns })
+    });
+    let on_the_way = |one: &ReceivingConnection| one.bytes_per_s * one.round_trip_ns;
+    receivers.max_by(|a, b| on_the_way(a).total_cmp(&on_the_way(b))).filter(|one| one.bytes_per_s > 0.0)
+}
+
 fn settings(root: &HostRoot, names: &[&str]) -> BTreeMap<String, String> {
     let setting = |name: &&str| {
         let text = root.read(&format!("/proc/sys/{name}")).ok()?;
@@ -171,9 +187,9 @@ pub fn host_window(before: &HostWindowSample, after: &HostWindowSample) -> HostW
     let tcp = |name: &str| {
         growth(network_before.tcp.get(name).copied(), network.tcp.get(name).copied()).filter(|_| same)
     };
+    let counters = host_delta(&before.host, &after.host);
     let mut window = HostWindow {
         programs: Vec::new(),
-        counters: host_delta(&before.host, &after.host),
         softnet: softnet::delta(&before.softnet, &after.softnet),
         interrupts: interrupts::delta(&before.interrupts, &after.interrupts),
         network_of: network.of,
@@ -195,10 +211,13 @@ pub fn host_window(before: &HostWindowSample, after: &HostWindowSample) -> HostW
                 |connection| connection.window_limited_us,
             )
             .filter(|_| same),
+            longest_receiver: longest_receiver(&network_before.limits, &network.limits, counters.elapsed_ns)
+                .filter(|_| same),
         },
         nic_drops: losses::delta(&before.losses, &after.losses),
         links: after.losses.links.clone(),
         settings: network.settings.clone(),
+        counters,
     };
     window.counters.missing.extend(after.missing.clone());
     window.settings.extend(after.settings.clone());
@@ -288,6 +307,25 @@ mod tests {
         assert_eq!(limited_share(&before, &after, |one| one.buffer_limited_us), Some(0.3));
         assert_eq!(limited_share(&before, &after, |one| one.window_limited_us), Some(0.0));
         assert_eq!(limited_share(&before, &before, |one| one.buffer_limited_us), None);
+    }
+
+    #[test]
+    fn the_longest_receiver_is_the_connection_with_most_bytes_on_the_way() {
+        let reading = |received: [u64; 3]| -> BTreeMap<u64, TcpLimits> {
+            let one = |(at, received_bytes)| {
+                let round_trip_us = [Some(50), Some(50_000), None][at];
+                let cookie = at as u64;
+                (cookie, TcpLimits { cookie, received_bytes, round_trip_us, ..TcpLimits::default() })
+            };
+            received.into_iter().enumerate().map(one).collect()
+        };
+        let found = longest_receiver(
+            &reading([0, 1_000, 0]),
+            &reading([9_000_000, 601_000, u64::MAX]),
+            2_000_000_000,
+        );
+        assert_eq!(found, Some(ReceivingConnection { bytes_per_s: 300_000.0, round_trip_ns: 50_000_000.0 }));
+        assert_eq!(longest_receiver(&reading([0, 0, 0]), &reading([0, 0, 0]), 2_000_000_000), None);
     }
 
     /// A process with a network namespace of its own: links tell so.

@@ -36,6 +36,7 @@ const RECEIVE_QUEUE: usize = 56;
 const SEND_QUEUE: usize = 60;
 /// Places in `tcp_info` (linux/tcp.h).
 const RECEIVED_BYTES: usize = 128;
+const ROUND_TRIP_US: usize = 148;
 const BUSY_US: usize = 168;
 const WINDOW_LIMITED_US: usize = 176;
 const BUFFER_LIMITED_US: usize = 184;
@@ -59,6 +60,8 @@ pub(crate) struct TcpLimits {
     pub(crate) buffer_limited_us: u64,
     /// Bytes that came, without those that came twice.
     pub(crate) received_bytes: u64,
+    /// The least round trip of late; none where there was none.
+    pub(crate) round_trip_us: Option<u32>,
     /// The sizes of its buffers, which the kernel doubles when a program asks for one; none where it does not tell.
     pub(crate) buffers: Option<Buffers>,
 }
@@ -154,6 +157,7 @@ fn connection(message: &[u8]) -> Option<TcpLimits> {
         window_limited_us: long(info, WINDOW_LIMITED_US)?,
         buffer_limited_us: long(info, BUFFER_LIMITED_US)?,
         received_bytes: long(info, RECEIVED_BYTES)?,
+        round_trip_us: number(info, ROUND_TRIP_US).filter(|least_us| *least_us != u32::MAX),
         buffers: attribute(attributes, MEMORY).and_then(buffers),
     })
 }

@@ -19,7 +19,7 @@ CASES = [
     healthy("idempotent", is_="an idempotent producer at 2,000 messages/s", cluster=ONE, clients=(sender(rate=2_000, config={"enable.idempotence": True}), READER)),
     healthy("consumers", is_="three groups read 1,000 messages/s", cluster=ONE, clients=(sender(rate=1_000), READER, Client(role="consume", group="b"), Client(role="consume", group="c"))),
     healthy("one-acknowledgement", is_="acks=1 at 2,000 messages/s", cluster=ONE, clients=(sender(rate=2_000, config={"acks": "1"}), READER)),
-    healthy("no-acknowledgement", is_="acks=0 at 2,000 messages/s", cluster=ONE, clients=(sender(rate=2_000, config={"acks": "0"}), READER)),
+    healthy("no-acknowledgement", is_="acks=0 at 2,000 messages/s", cluster=ONE, clients=(sender(rate=2_000, config={"acks": "0"}), READER), shows=(Shows("end_to_end_ms", at_most=100.0),)),
     healthy("low-rate", is_="5 messages/s without linger", cluster=ONE, clients=(sender(rate=5, config={"linger.ms": 0}), READER)),
     healthy("no-linger", is_="200 messages/s without linger", cluster=ONE, clients=(sender(rate=200, config={"linger.ms": 0}), READER)),
     healthy("high-rate", is_="30,000 messages/s of 300 bytes in full batches", cluster=ONE, clients=(sender(rate=30_000, size=300, config={"linger.ms": 10}),)),

@@ -71,7 +71,8 @@ CASES = [
         clients=(Client(rate=400, size=1_000, config={"linger.ms": 5, "acks": "1"}), Client(role="consume", config={"fetch.min.bytes": 1_000_000, "fetch.wait.max.ms": 500})),
         inject=lambda path: _quota(path),
         without={"clients": (Client(rate=400, size=1_000, config={"linger.ms": 5, "acks": "1"}), Client(role="consume"))},
-        shows=(Shows("acknowledge_ms", times_min=10), Shows("delivery_ms", times_min=3)),
+        # The answer to the producer is held back, so that a message is read before its acknowledgement comes.
+        shows=(Shows("acknowledge_ms", times_min=10),),
     ),
 ]
 

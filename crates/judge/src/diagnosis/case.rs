@@ -26,6 +26,12 @@ const LINGER_DEFAULT_NS: f64 = 5e6;
 const MATTERS_SHARE: f64 = 0.25;
 /// A mean wait from here up is slow, whatever makes it (ours).
 const SLOW_NS: f64 = 20e6;
+/// Handlers that a disk holds at any moment from which requests wait behind them (ours): one for a quarter of the window.
+const HELD_MIN: f64 = 0.25;
+/// Share of the broker's time from which a stage is most of it.
+const MOST: f64 = 0.5;
+/// Mean round trip over the least one from which requests wait behind others (ours).
+const BEHIND_MIN: f64 = 3.0;
 /// Idle below this is too little: "ideally > 0.3" of Apache Kafka's documentation, for network threads and handlers alike.
 pub(super) const IDLE_MIN: f64 = 0.3;
 /// Processors busy above this share are busy: the limit of Amazon MSK's guide to troubleshooting for handlers short of processors.
@@ -58,7 +64,8 @@ impl<'a> Case<'a> {
     pub(super) fn share(&self, stages: &[Stage]) -> Option<f64> {
         let alone = self.stages.share(stages)?;
         let has = |waits: &[Stage]| stages.iter().any(|stage| waits.contains(stage));
-        if self.connection_is_full() && !has(&BEFORE_BROKER) {
+        let is_held = self.connection_is_full() || stages.iter().any(|stage| self.holds_those_behind(*stage));
+        if is_held && !has(&BEFORE_BROKER) {
             let waits = self.stages.share(&BEFORE_BROKER).unwrap_or(0.0);
             return Some((alone + waits * self.stages.share_of_broker(stages).unwrap_or(0.0)).min(1.0));
         }
@@ -110,7 +117,40 @@ impl<'a> Case<'a> {
         };
         let of_wait = share.is_some_and(|share| share >= MATTERS_SHARE);
         let of_broker = || self.stages.share_of_broker(&[stage]).is_some_and(|share| share >= MATTERS_SHARE);
-        long && (of_wait || self.connection_is_full() && of_broker())
+        let in_itself = long && (of_wait || self.connection_is_full() && of_broker());
+        in_itself || self.holds_those_behind(stage)
+    }
+
+    /// Whether this stage is where requests are for which others wait on their connections, though its mean is short: the brokers' mean over all
+    /// requests hides a few that take long, and knows nothing of the turns between two requests of a connection.
+    fn holds_those_behind(&self, stage: Stage) -> bool {
+        match stage {
+            Stage::Local => self.disk_holds_appends(),
+            Stage::RequestQueue => self.handlers_hold_requests(),
+            _ => false,
+        }
+    }
+
+    /// Whether round trips are much longer than the least one, and not in the brokers' stages.
+    pub(super) fn requests_wait_behind_others(&self) -> bool {
+        let least_ns = self.producers_most(|client| client.rtt_min_ns).unwrap_or(0.0);
+        let is_long = |rtt_ns: f64| rtt_ns >= (BEHIND_MIN * least_ns).max(SLOW_NS);
+        self.stages.rtt_ns.is_some_and(is_long) && self.matters(Stage::Unexplained)
+    }
+
+    /// Whether the handlers have no time left, and the wait for one is most of what a request does in the broker.
+    fn handlers_hold_requests(&self) -> bool {
+        let of_broker = self.stages.share_of_broker(&[Stage::RequestQueue]);
+        self.handlers_busy()
+            && !self.network_busy()
+            && of_broker.is_some_and(|share| share >= MOST)
+            && self.requests_wait_behind_others()
+    }
+
+    /// Whether a handler is seen waiting for the disk for a good part of the window.
+    fn disk_holds_appends(&self) -> bool {
+        let held = self.threads(ThreadClass::Handler, Threads::in_disk).is_some_and(|held| held >= HELD_MIN);
+        held && self.requests_wait_behind_others()
     }
 
     /// Share of stages in what a message waits for until its acknowledgement: a consumer's backlog makes none of these waits shorter.
@@ -406,6 +446,14 @@ impl<'a> Case<'a> {
         let groups = self.broker_processes().flat_map(|process| &process.groups);
         let of_class = groups.filter(|group| group.class == class);
         of_class.map(|group| waits_in(group, functions)).fold(0.0, f64::max)
+    }
+
+    /// How many handlers of a broker wait in one of these functions at any moment, on average; of the broker that has most.
+    pub(super) fn handlers_in(&self, functions: &[&str]) -> f64 {
+        let groups = self.broker_processes().flat_map(|process| &process.groups);
+        let handlers = groups.filter(|group| group.class == ThreadClass::Handler);
+        let seen = handlers.map(|group| waits_in(group, functions) * f64::from(group.threads));
+        seen.fold(0.0, f64::max).max(self.off_cpu(functions))
     }
 
     /// Time off the processor in one of these functions over the window, of the threads of the broker that has most of it.

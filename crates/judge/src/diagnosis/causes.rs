@@ -46,6 +46,7 @@ mod open_transactions;
 mod packet_loss;
 mod partition_lock;
 mod process_stopped;
+mod processors_saturated;
 mod quota_throttling;
 mod receive_backlog_drops;
 mod remote_memory;
@@ -60,7 +61,7 @@ mod tls_cpu;
 use super::cause::CauseRow;
 
 /// Every cause that Plumb can name.
-pub(crate) static REGISTRY: [CauseRow; 56] = [
+pub(crate) static REGISTRY: [CauseRow; 57] = [
     batches_too_small::CAUSE,
     linger_too_long::CAUSE,
     buffer_exhausted::CAUSE,
@@ -116,6 +117,7 @@ pub(crate) static REGISTRY: [CauseRow; 56] = [
     cpu_quota::CAUSE,
     process_stopped::CAUSE,
     noisy_neighbour::CAUSE,
+    processors_saturated::CAUSE,
     remote_memory::CAUSE,
 ];
 
@@ -125,7 +127,7 @@ pub(super) type Injection = (&'static str, fn(&mut plumb_model::observed::Observ
 
 /// A path for each cause.
 #[cfg(test)]
-pub(super) const INJECTIONS: [Injection; 56] = [
+pub(super) const INJECTIONS: [Injection; 57] = [
     ("batches-too-small", batches_too_small::inject),
     ("linger-too-long", linger_too_long::inject),
     ("buffer-exhausted", buffer_exhausted::inject),
@@ -181,5 +183,6 @@ pub(super) const INJECTIONS: [Injection; 56] = [
     ("cpu-quota", cpu_quota::inject),
     ("process-stopped", process_stopped::inject),
     ("noisy-neighbour", noisy_neighbour::inject),
+    ("processors-saturated", processors_saturated::inject),
     ("remote-memory", remote_memory::inject),
 ];

@@ -12,6 +12,8 @@ pub(super) struct Threads {
     pub(super) runnable: Option<f64>,
     /// In the kernel for a disk.
     pub(super) disk: Option<f64>,
+    /// How many they are.
+    pub(super) threads: u32,
     /// Waiting in a futex; idle threads of a pool are part of it.
     pub(super) lock: Option<f64>,
     /// The processor time of the busiest, of the window.
@@ -29,9 +31,15 @@ impl Threads {
             executing: of_time(group.states.executing_ns),
             runnable: of_time(group.states.runnable_ns),
             disk: of_time(group.states.disk_ns),
+            threads: group.threads,
             lock: of_time(group.states.lock_ns),
             busiest: share(group.busiest_share),
         })
+    }
+
+    /// How many of them wait for a disk at any moment, on average.
+    pub(super) fn in_disk(&self) -> Option<f64> {
+        Some(self.disk? * f64::from(self.threads))
     }
 
     /// The time without a processor over the time in which one was wanted.

@@ -3,7 +3,7 @@
 use super::bounds::used;
 use super::case::Case;
 use super::cause::{CauseRow, Claim};
-use super::measure::count;
+use super::measure::{count, ratio};
 use super::stages::Stage;
 use plumb_model::diagnosis::{Cause, DiagnosisVerdict, PathBound};
 use plumb_model::figure::{messages_per_s, percent, time};
@@ -14,6 +14,8 @@ use std::cmp::Reverse;
 
 /// A limit of which this share is used is near (ours).
 const NEAR: f64 = 0.9;
+/// A consumer that is this far behind is no part of a healthy path until its lag is known not to grow (ours).
+const BEHIND_S: f64 = 2.0;
 
 /// The causes that were found: those that evidence supports first, a root before its consequences, then by the share that each
 /// explains. A cause is a consequence only of one that is at least as sure.
@@ -74,7 +76,15 @@ fn nothing_is_doubtful(case: &Case) -> bool {
     let ended = case.broker_processes().any(|process| process.ended);
     // While a group rebalances its consumers read nothing, however short each of the broker's answers is.
     let rebalances = case.consumers_most(|client| count(client.rebalances)).is_some_and(|times| times >= 2.0);
-    !silent && !short && !ended && !rebalances && !case.fetches_wait()
+    !silent && !short && !ended && !rebalances && !is_behind(case) && !case.fetches_wait()
+}
+
+/// Whether a consumer is seconds behind of which nobody knows whether they grow.
+fn is_behind(case: &Case) -> bool {
+    case.consumers().any(|client| {
+        client.lag_growth_per_s.is_none()
+            && ratio(client.lag, client.messages_per_s).is_some_and(|seconds| seconds >= BEHIND_S)
+    })
 }
 
 /// Partitions that lack replicas in sync.

@@ -12,17 +12,17 @@ use plumb_model::search::{SearchResult, Try};
 pub(super) const RULE: Rule = Rule {
     row: Row {
         id: "noisy-host",
-        summary: "Other work took this host's processors: other guests, or other programs.",
+        summary: "Threads of this host waited for its processors, or other guests were given them.",
         page: include_str!("../../../../docs/findings/noisy-host.md"),
         family: Family::Run,
         severity: Severity::Suspect,
         confidence: Confidence::Confirmed,
-        because: "the kernel counts the time that others took",
+        because: "the kernel counts the time that threads wait, and the time that other guests took",
         stage: Some(PathStage::Host),
         flip: Some(FlipRow {
-            change: "run on a host without other work",
+            change: "run on a host without other work and with processors to spare",
             setting: None,
-            observe: "processor time taken by others",
+            observe: "time with threads waiting for a processor",
             expect: Expect::Falls,
         }),
     },
@@ -40,6 +40,12 @@ const PRESSURE_SHARE_MAX: f64 = 0.40;
 /// Share of the processors' time that other programs may use while the load itself may fill them (ours: the kernel's
 /// own work for the run is among it).
 pub(super) const OTHERS_SHARE_MAX: f64 = 0.20;
+
+/// Share of the processors in use below which threads that wait are held back by something else (ours).
+const IDLE_BELOW: f64 = 0.60;
+
+const STOP_OTHERS: &str =
+    "Stop other work on this host, or move the brokers or the generator to another one, and run again.";
 
 fn check(case: &Case) -> Vec<Finding> {
     let findings = case.setups().flat_map(|setup| {
@@ -91,23 +97,12 @@ fn of_search(step: &str, search: &SearchResult) -> Option<Finding> {
     Some(
         about_step(RULE.row.id, Severity::Suspect, step, claim)
             .seen_against(what, seen, format!("below {limit}"))
-            .advise("Stop other work on this host, or move the brokers or the generator to another one, and run again."),
+            .advise(STOP_OTHERS),
     )
 }
 
-/// Processor time that neither the generator nor the brokers used, where all three are known.
 fn others(setup: &Setup) -> Option<Finding> {
-    let instrument = &setup.result.instrument;
-    let ours_s = instrument.cpu_s? + instrument.broker_cpu_s?;
-    let hosts = || setup.result.blocks.iter().map(|block| block.host.as_ref());
-    let sum = |time: fn(&CpuTime) -> Option<u64>| -> Option<f64> {
-        hosts().map(|host| Some(time(&host?.cpu)? as f64 / 1e9)).sum()
-    };
-    let (busy_s, total_s) = (sum(|cpu| cpu.busy_ns)?, sum(|cpu| cpu.total_ns).filter(|total| *total > 0.0)?);
-    let share = (busy_s - ours_s) / total_s;
-    if share < OTHERS_SHARE_MAX {
-        return None;
-    }
+    let share = share_of_others(setup).filter(|share| *share >= OTHERS_SHARE_MAX)?;
     let [seen, limit] = percents(share, OTHERS_SHARE_MAX);
     let claim = format!(
         "Other programs than the generator and the brokers used {} of this host's processors",
@@ -115,13 +110,21 @@ fn others(setup: &Setup) -> Option<Finding> {
     );
     Some(
         about_step(RULE.row.id, Severity::Suspect, setup.name(), claim)
-            .seen_against(
-                "processor time of others",
-                seen,
-                format!("below {limit}"),
-            )
-            .advise("Stop other work on this host, or move the brokers or the generator to another one, and run again."),
+            .seen_against("processor time of others", seen, format!("below {limit}"))
+            .advise(STOP_OTHERS),
     )
+}
+
+/// Share of the processors' time that neither the generator nor the brokers used, where all three are known.
+fn share_of_others(setup: &Setup) -> Option<f64> {
+    let instrument = &setup.result.instrument;
+    let ours_s = instrument.cpu_s? + instrument.broker_cpu_s?;
+    let hosts = || setup.result.blocks.iter().map(|block| block.host.as_ref());
+    let sum = |time: fn(&CpuTime) -> Option<u64>| -> Option<f64> {
+        hosts().map(|host| Some(time(&host?.cpu)? as f64 / 1e9)).sum()
+    };
+    let (busy_s, total_s) = (sum(|cpu| cpu.busy_ns)?, sum(|cpu| cpu.total_ns).filter(|total| *total > 0.0)?);
+    Some(((busy_s - ours_s) / total_s).max(0.0))
 }
 
 /// The time for which threads waited for a processor in a block, as a share of the block's time.
@@ -165,15 +168,36 @@ fn pressure(setup: &Setup) -> Option<Finding> {
             setup.block_words(longest.block)
         ),
     };
-    Some(
-        about_step(RULE.row.id, Severity::Suspect, setup.name(), claim)
-            .seen_against(
-                "time with threads waiting for a processor",
-                seen,
-                format!("below {limit}"),
-            )
-            .advise("Stop other work on this host, or move the brokers or the generator to another one, and run again."),
-    )
+    let others = share_of_others(setup);
+    let busy = setup.result.blocks.iter().find(|block| block.block == longest.block);
+    let busy = busy.and_then(|block| block.host.as_ref()?.cpu.busy_share());
+    let mut finding = about_step(RULE.row.id, Severity::Suspect, setup.name(), claim).seen_against(
+        "time with threads waiting for a processor",
+        seen,
+        format!("below {limit}"),
+    );
+    if let Some(busy) = busy {
+        finding = finding.seen("processors in use", percent(busy));
+    }
+    if let Some(others) = others {
+        finding =
+            finding.seen("of all processors, used by neither the generator nor the brokers", percent(others));
+    }
+    Some(finding.advise(who_waits(busy, others)))
+}
+
+/// The next step where threads waited for a processor, by who used the processors.
+fn who_waits(busy: Option<f64>, others: Option<f64>) -> &'static str {
+    match (busy, others) {
+        (_, Some(others)) if others >= OTHERS_SHARE_MAX => STOP_OTHERS,
+        (Some(busy), _) if busy < IDLE_BELOW => {
+            "Processors were idle while threads waited: look for a processor quota of a control group (cpu.max, cpu.cfs_quota_us) of the brokers or the generator."
+        }
+        (Some(_), Some(_)) => {
+            "The generator and the brokers themselves fill this host: move one of them to another host, or ask for less."
+        }
+        _ => STOP_OTHERS,
+    }
 }
 
 fn theft(setup: &Setup) -> Option<Finding> {
@@ -213,6 +237,27 @@ mod tests {
             document.steps[0].blocks[1].host = Some(host);
         });
         assert!(finding.claim.contains("50 %") && finding.claim.contains("block 2 of"), "{}", finding.claim);
+    }
+
+    #[test]
+    fn who_used_the_processors_says_what_to_do_where_threads_waited_for_one() {
+        let advice = |busy_ns: u64, brokers_s: f64| {
+            let mut document = healthy();
+            for block in &mut document.steps[0].blocks {
+                let pressure = Pressure { cpu_some_ns: Some(8_000_000_000), ..Pressure::default() };
+                let (busy_ns, total_ns) = (Some(busy_ns), Some(20_000_000_000));
+                let cpu = CpuTime { busy_ns, total_ns, ..CpuTime::default() };
+                block.host =
+                    Some(HostDelta { elapsed_ns: 10_000_000_000, pressure, cpu, ..HostDelta::default() });
+            }
+            let blocks = document.steps[0].blocks.len() as f64;
+            let instrument = &mut document.steps[0].instrument;
+            (instrument.cpu_s, instrument.broker_cpu_s) = (Some(1.0 * blocks), Some(brokers_s * blocks));
+            found(&document, RULE.row.id)[0].advice[0].clone()
+        };
+        assert!(advice(19_000_000_000, 17.0).contains("themselves fill this host"));
+        assert!(advice(19_000_000_000, 10.0).contains("Stop other work"));
+        assert!(advice(4_000_000_000, 3.0).contains("quota"));
     }
 
     #[test]

@@ -74,6 +74,9 @@ pub struct ClientWindow {
     pub reply_queue: Option<f64>,
     /// True where these grew in every reading.
     pub reply_queue_grows: Option<bool>,
+    /// Messages that are done and whose delivery report the application has not taken: the mean of the readings, as far as the client counts what
+    /// is in its queues and in flight.
+    pub reports_waiting: Option<f64>,
     /// Mean throttle time of the responses that carried one; of all responses where `throttled` is absent.
     pub throttle_mean_ns: Option<f64>,
     /// Responses that carried a throttle time.

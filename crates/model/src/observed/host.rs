@@ -97,6 +97,17 @@ pub struct TcpWindow {
     pub send_buffer_limited_share: Option<f64>,
     /// The same for the receiver's window.
     pub receive_window_limited_share: Option<f64>,
+    /// The connection that received most on its way: rate times round trip.
+    pub longest_receiver: Option<ReceivingConnection>,
+}
+
+/// What a connection received over the window, by the kernel's `tcp_info`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReceivingConnection {
+    /// Bytes a second over the whole window, pauses included.
+    pub bytes_per_s: f64,
+    /// Its least round trip, in nanoseconds: that of the way, whatever a request waits.
+    pub round_trip_ns: f64,
 }
 
 /// The control group of a process.

@@ -45,6 +45,10 @@ pub(super) struct Follower {
     in_flight_max: Option<f64>,
     /// Whether the reply queue grew with each emission so far.
     replies_grow: bool,
+    /// Of each reading that tells it.
+    reports_waiting: Vec<f64>,
+    /// Of the partitions that the last emission has: a consumer may get them within the window.
+    first_lags: HashMap<PartitionName, FirstLag>,
 }
 
 /// Round trips that are known to take about 40 ms, of all whose distribution is known.
@@ -129,6 +133,13 @@ struct PartitionName {
     number: i64,
 }
 
+/// The lag of a partition when it was first known.
+#[derive(Debug, Clone, Copy)]
+struct FirstLag {
+    ts_us: f64,
+    messages: f64,
+}
+
 #[derive(Debug, Clone, Copy, Default)]
 struct PartitionReading {
     messages: Option<f64>,
@@ -154,6 +165,8 @@ impl Follower {
             queue_share_max: None,
             in_flight_max: None,
             replies_grow: true,
+            reports_waiting: Vec::new(),
+            first_lags: HashMap::new(),
         };
         follower.take_gauges(emission);
         follower
@@ -199,6 +212,14 @@ impl Follower {
     }
 
     fn take_gauges(&mut self, emission: &Emission) {
+        self.reports_waiting.extend(emission.reports_waiting());
+        let now = &self.last.partitions;
+        self.first_lags.retain(|name, _| now.get(name).is_some_and(|partition| partition.lag.is_some()));
+        for (name, partition) in now {
+            let Some(messages) = partition.lag else { continue };
+            let first = FirstLag { ts_us: self.last.ts_us, messages };
+            self.first_lags.entry(name.clone()).or_insert(first);
+        }
         let of = |now: Option<f64>, most: Option<f64>| share(now?, most?);
         let full =
             most([of(emission.msg_cnt, emission.msg_max), of(emission.msg_size, emission.msg_size_max)]);
@@ -223,6 +244,9 @@ impl Follower {
         };
         if is_producer {
             (window.queue_share_max, window.in_flight_max) = (self.queue_share_max, self.in_flight_max);
+            let waiting = &self.reports_waiting;
+            window.reports_waiting =
+                (!waiting.is_empty()).then(|| waiting.iter().sum::<f64>() / waiting.len() as f64);
         } else {
             window.fetch_queue = self.last.fetch_queue;
             window.stable_offset_lag = self.last.stable_offset_lag;
@@ -269,15 +293,26 @@ impl Follower {
         window.commits_per_s = rate(|reading| reading.commits);
         // Each is counted twice, when partitions are taken away and when they are given.
         window.rebalances = grown(|reading| reading.rebalances).map(|changes| (changes / 2.0).ceil() as u64);
-        window.lag_growth_per_s = self.last.lag_beyond(&self.first).map(|messages| messages / elapsed_s);
+        window.lag_growth_per_s = self.lag_growth_per_s();
         window.taken_per_s =
             self.taken().filter(|_| !window.is_producer).map(|messages| messages / elapsed_s);
         window.partition_skew = self.skew(window.is_producer);
     }
 
+    /// Growth of the lag, of each partition since it was first known: one that comes with a lag is no growth.
+    fn lag_growth_per_s(&self) -> Option<f64> {
+        sum(self.last.partitions.iter().map(|(name, now)| {
+            let first = self.first_lags.get(name).filter(|first| first.ts_us < self.last.ts_us)?;
+            Some((now.lag? - first.messages) / (self.last.ts_us - first.ts_us) * 1e6)
+        }))
+    }
+
     /// Messages that the application took: those that came, less those that have come to wait for it.
     fn taken(&self) -> Option<f64> {
-        let waits = self.last.fetch_queue? - self.first.fetch_queue?;
+        // For a consumer that had no partition yet nothing waited.
+        let had_none = !self.first.partitions.values().any(|partition| partition.active);
+        let waited = self.first.fetch_queue.or(had_none.then_some(0.0))?;
+        let waits = self.last.fetch_queue? - waited;
         Some((grown(self.first.messages, self.last.messages)? - waits).max(0.0))
     }
 
@@ -405,11 +440,6 @@ impl Reading {
     /// Messages behind, of the partitions whose lag is known.
     fn lag(&self) -> Option<f64> {
         sum(self.partitions.values().map(|partition| partition.lag))
-    }
-
-    /// Growth of the lag over the partitions of which it is known in both: partitions that came or went are no growth.
-    fn lag_beyond(&self, before: &Reading) -> Option<f64> {
-        sum(self.partitions.iter().map(|(name, now)| Some(now.lag? - before.partitions.get(name)?.lag?)))
     }
 }
 

@@ -55,6 +55,7 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
         "cpu-quota",
         "process-stopped",
         "noisy-neighbour",
+        "processors-saturated",
         "client-compression-cpu",
         "leader-skew",
         "hot-partition",

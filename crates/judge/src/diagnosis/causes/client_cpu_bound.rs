@@ -27,7 +27,7 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
             expect: Expect::Rises,
         }),
     },
-    consequence_of: &["client-compression-cpu", "cpu-quota", "noisy-neighbour"],
+    consequence_of: &["client-compression-cpu", "cpu-quota", "noisy-neighbour", "processors-saturated"],
     rivals: &["linger-too-long", "in-flight-limit", "handlers-saturated"],
     advice: &[
         "Run more producers, or give the client processors of its own.",

@@ -38,6 +38,8 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
 
 /// The default of fetch.max.wait.ms.
 const WAIT_NS: f64 = 500e6;
+/// A wait of a consumer that is long in itself, however long the producers wait (ours).
+const LONG_NS: f64 = 20e6;
 /// The time from acknowledgement to consumer over the longest wait of a fetch: a message comes at any moment of it (ours).
 const PART: std::ops::RangeInclusive<f64> = 0.1..=1.2;
 
@@ -68,10 +70,12 @@ fn check(case: &Case) -> Option<Claim> {
                 .told("fetch.min.bytes", "not told", "1"),
         );
     }
-    if !case.matters(Stage::Fetch) {
+    let least_bytes = case.consumer_number(&["fetch.min.bytes"]);
+    let fetch_ns = case.stages.mean_ns(Stage::Fetch)?;
+    let is_told_and_long = least_bytes.is_some() && fetch_ns >= LONG_NS;
+    if !case.matters(Stage::Fetch) && !is_told_and_long {
         return None;
     }
-    let least_bytes = case.consumer_number(&["fetch.min.bytes"]);
     let set = least_bytes.is_some_and(|bytes| bytes > 1.0);
     if least_bytes.is_some() && !set {
         return None;
@@ -79,7 +83,6 @@ fn check(case: &Case) -> Option<Claim> {
     let wait_ns = case
         .consumer_number(&["fetch.max.wait.ms", "fetch.wait.max.ms"])
         .map_or(WAIT_NS, |wait_ms| wait_ms * 1e6);
-    let fetch_ns = case.stages.mean_ns(Stage::Fetch)?;
     if !ratio(Some(fetch_ns), Some(wait_ns)).is_some_and(|part| PART.contains(&part)) {
         return None;
     }

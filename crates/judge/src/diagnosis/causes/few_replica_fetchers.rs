@@ -27,7 +27,7 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
             expect: Expect::Falls,
         }),
     },
-    consequence_of: &["cpu-quota", "process-stopped", "noisy-neighbour"],
+    consequence_of: &["cpu-quota", "process-stopped", "noisy-neighbour", "processors-saturated"],
     rivals: &["slow-follower", "replication-throttle-left"],
     advice: &[
         "Raise num.replica.fetchers to 4 (it can be changed while the broker runs); managed services use 2 to 16 by size.",

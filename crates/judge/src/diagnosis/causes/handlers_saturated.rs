@@ -34,6 +34,7 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
         "coordinator-load",
         "leader-skew",
         "noisy-neighbour",
+        "processors-saturated",
         "cpu-quota",
         "process-stopped",
         "cpu-stolen",
@@ -54,7 +55,10 @@ const EXECUTING_MIN: f64 = 0.6;
 
 fn check(case: &Case) -> Option<Claim> {
     let idle = case.handler_idle().filter(|idle| *idle < IDLE_MIN)?;
-    if !case.matters(Stage::RequestQueue) {
+    let waits = case.matters(Stage::RequestQueue);
+    // Without a wait that is known, a slow path whose requests are mostly in that queue is a sign.
+    let of_broker = case.stages.share_of_broker(&[Stage::RequestQueue]);
+    if !waits && !(case.slow() && of_broker.is_some_and(|share| share >= 0.5)) {
         return None;
     }
     let executing = case.threads(ThreadClass::Handler, |threads| threads.executing);
@@ -62,14 +66,18 @@ fn check(case: &Case) -> Option<Claim> {
         Some(executing) => executing >= EXECUTING_MIN * (1.0 - idle),
         None => case.cpu_busy()? >= CPU_BUSY,
     };
-    if !on_processors {
+    if waits && !on_processors {
         return None;
     }
     Some(
         Claim::new(
-            true,
+            waits,
             case.share(&[Stage::RequestQueue]),
-            format!("The request handlers have {} idle time and spend the rest on processors", percent(idle)),
+            format!(
+                "The request handlers have {} idle time{}",
+                percent(idle),
+                if on_processors { " and spend the rest on processors" } else { "" }
+            ),
         )
         .seen("idle of request handlers", Some(idle), percent, "above 30 %")
         .seen("time in the request queue", case.stages.mean_ns(Stage::RequestQueue), time, "")

@@ -5,11 +5,10 @@ use super::super::cause::{CauseRow, Claim};
 use super::super::measure::known;
 use super::super::stages::Stage;
 use crate::row::{Family, FlipRow, Row};
-use plumb_model::figure::{percent, time};
+use plumb_model::figure::{short, time};
 use plumb_model::finding::{Confidence, Expect, PathStage, Severity};
 #[cfg(test)]
 use plumb_model::observed::ObservedPath;
-use plumb_model::observed::ThreadClass;
 
 pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
     row: Row {
@@ -39,16 +38,18 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
 };
 
 /// Where threads wait for the journals of ext4 and XFS.
-const FUNCTIONS: [&str; 6] = [
+const FUNCTIONS: [&str; 8] = [
     "jbd2_log_wait_commit",
+    "jbd2_log_wait_for_space",
+    "jbd2_log_do_checkpoint",
     "wait_transaction_locked",
     "do_get_write_access",
     "jbd2__journal_start",
     "start_this_handle",
     "xfs_log_force",
 ];
-/// Share of the handlers' time that is seen there (ours).
-const WAIT_MIN: f64 = 0.05;
+/// Handlers that are there at any moment, on average (ours): one for a quarter of the window.
+const WAIT_MIN: f64 = 0.25;
 /// A commit of this length is slow (ours).
 const COMMIT_NS_MIN: f64 = 20e6;
 
@@ -56,7 +57,7 @@ fn check(case: &Case) -> Option<Claim> {
     if !case.matters(Stage::Local) {
         return None;
     }
-    let seen = case.waits(ThreadClass::Handler, &FUNCTIONS).max(case.off_cpu(&FUNCTIONS).min(1.0));
+    let seen = case.handlers_in(&FUNCTIONS);
     let commits = case.path.kernel.as_ref().and_then(|kernel| kernel.journal_commit.as_ref());
     let commit_ns = known(commits.and_then(|commits| commits.mean_ns()));
     let slow = commit_ns.is_some_and(|commit_ns| commit_ns >= COMMIT_NS_MIN);
@@ -69,7 +70,7 @@ fn check(case: &Case) -> Option<Claim> {
             case.share(&[Stage::Local, Stage::RequestQueue]),
             "Appends wait for commits of the file system's journal",
         )
-        .seen("handlers seen waiting for the journal", Some(seen), percent, "0 %")
+        .seen("handlers that wait for the journal at any moment", Some(seen), short, "0")
         .seen("mean commit of the journal", commit_ns, time, "below 20 ms")
         .seen("time of an append", case.stages.mean_ns(Stage::Local), time, ""),
     )

@@ -37,6 +37,7 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
         "network-saturated",
         "leader-skew",
         "noisy-neighbour",
+        "processors-saturated",
         "cpu-quota",
         "process-stopped",
         "cpu-stolen",

@@ -53,16 +53,18 @@ fn check(case: &Case) -> Option<Claim> {
         .into_iter(),
     );
     let used = ratio(copied, Some(limit));
-    let behind = case.broker_sum(|broker| broker.under_replicated).is_some_and(|under| under >= 1.0);
-    let waits = case.matters(Stage::Remote) || behind;
-    let supported = waits && moving.is_some() && used.is_none_or(|used| used >= 0.5);
+    // Followers that are in sync are copied to beyond the limit: it holds back those that are not, and nobody else.
+    let under_replicated = case.broker_sum(|broker| broker.under_replicated);
+    let behind = under_replicated.is_some_and(|under| under >= 1.0);
+    let supported = behind && moving.is_some() && used.is_none_or(|used| used >= 0.5);
     Some(
         Claim::new(
             supported,
-            case.share(&[Stage::Remote]).filter(|_| waits),
+            case.share(&[Stage::Remote]).filter(|_| behind),
             "Replication is limited although nothing is being moved: a limit was left behind",
         )
         .seen(*key, Some(limit), bytes_per_s, "not set")
+        .seen("partitions that lack replicas in sync", under_replicated, short, "0")
         .seen("partitions being moved", moving, short, "")
         .seen("bytes copied by replication, of the limit", used, percent, "")
         .seen("time waiting for followers", case.stages.mean_ns(Stage::Remote), time, ""),

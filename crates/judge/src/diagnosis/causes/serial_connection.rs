@@ -44,6 +44,7 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
         "cpu-quota",
         "process-stopped",
         "noisy-neighbour",
+        "processors-saturated",
         "request-queue-full",
         "network-saturated",
         "network-threads-saturated",

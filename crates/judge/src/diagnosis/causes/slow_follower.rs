@@ -40,6 +40,7 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
         "cpu-quota",
         "process-stopped",
         "noisy-neighbour",
+        "processors-saturated",
         "cpu-stolen",
         "gc-pauses",
     ],

@@ -67,9 +67,14 @@ fn check(case: &Case) -> Option<Claim> {
     let used = ratio(on_the_way, buffer);
     // Behind the requests of a full connection the shortest round trip is a wait as well, and says nothing of the way.
     let is_way = |rtt_ns: f64| (RTT_NS_MIN..NETWORK_NS_MAX).contains(&rtt_ns);
+    let is_bound = |used: Option<f64>| used.is_some_and(|used| (USE_MIN..=USE_MAX).contains(&used));
     let long = rtt_ns.is_some_and(is_way) && !case.connection_is_full();
-    let bounds = long && used.is_some_and(|used| (USE_MIN..=USE_MAX).contains(&used));
     let tcp = case.host().map(|host| &host.tcp);
+    // Requests of many windows take many round trips: the kernel knows that of the way.
+    let receiver = tcp.and_then(|tcp| tcp.longest_receiver).filter(|one| is_way(one.round_trip_ns));
+    let received = receiver.map(|one| one.bytes_per_s * one.round_trip_ns / 1e9);
+    let received_use = ratio(received, at_broker);
+    let bounds = long && is_bound(used) || is_bound(received_use);
     // Where the kernel counted it for the connections of this host, nothing has to be worked out.
     let limited = tcp.and_then(|tcp| tcp.send_buffer_limited_share);
     let is_limited = limited.is_some_and(|share| share >= LIMITED_MIN);
@@ -95,6 +100,9 @@ fn check(case: &Case) -> Option<Claim> {
         .seen("socket buffer", buffer, short, "more than twice that")
         .seen("use of the buffer", used, percent, "below 80 %")
         .seen("shortest round trip", rtt_ns, time, "")
+        .seen("round trip of the way, by the kernel", receiver.map(|one| one.round_trip_ns), time, "")
+        .seen("bytes on the way to a broker of this host", received, short, "")
+        .seen("use of the broker's receive buffer", received_use, percent, "below 80 %")
         .seen("time in which a full send buffer held connections back", limited, percent, "below 20 %")
         .seen("zero windows, of the segments", zero, percent, "below 1 %"),
     )

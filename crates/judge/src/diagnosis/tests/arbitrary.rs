@@ -4,7 +4,9 @@ use super::super::causes::INJECTIONS;
 use super::build::{ThreadClass, healthy_path};
 use super::diagnose;
 use plumb_model::facts::WindowMean;
-use plumb_model::observed::{KernelWindow, LogHistogram, ObservedPath, OffCpuStack, ProcessWaits, Profile};
+use plumb_model::observed::{
+    KernelWindow, LogHistogram, ObservedPath, OffCpuStack, ProcessWaits, Profile, ReceivingConnection,
+};
 use proptest::prelude::*;
 
 /// Figures that no observer would write.
@@ -130,6 +132,7 @@ fn spoil(path: &mut ObservedPath, figures: &mut Figures) {
             &mut client.queue_share_max,
             &mut client.buffer_wait_share,
             &mut client.reply_queue,
+            &mut client.reports_waiting,
             &mut client.throttle_mean_ns,
             &mut client.retries_per_s,
             &mut client.lag_growth_per_s,
@@ -169,6 +172,8 @@ fn spoil(path: &mut ObservedPath, figures: &mut Figures) {
         figures.spoil_count(&mut host.tcp.retransmitted);
         figures.spoil(&mut host.tcp.send_buffer_limited_share);
         figures.spoil(&mut host.tcp.receive_window_limited_share);
+        host.tcp.longest_receiver =
+            Some(ReceivingConnection { bytes_per_s: figures.strange(), round_trip_ns: figures.strange() });
         for disk in &mut host.counters.disks {
             figures.spoil_count(&mut disk.written_bytes);
             figures.spoil_count(&mut disk.writes);

@@ -230,3 +230,17 @@ fn the_flushes_of_a_controllers_metadata_beside_few_requests_are_not_forced_by_a
     brokers(&mut path, |broker| broker.log_flushes_per_s = Some(20.0));
     assert_eq!(supported(&diagnose(&path)), Vec::<&str>::new());
 }
+
+#[test]
+fn a_consumer_that_is_seconds_behind_is_healthy_only_where_its_lag_is_known_not_to_grow() {
+    let verdict = |lag: f64, growth: Option<f64>| {
+        let mut path = healthy_path();
+        consumers(&mut path, |client| {
+            (client.messages_per_s, client.lag, client.lag_growth_per_s) = (Some(500.0), Some(lag), growth);
+        });
+        diagnose(&path).verdict
+    };
+    assert_eq!(verdict(3_600.0, None), DiagnosisVerdict::NotEnoughEvidence);
+    assert_eq!(verdict(3_600.0, Some(0.0)), DiagnosisVerdict::Healthy);
+    assert_eq!(verdict(100.0, None), DiagnosisVerdict::Healthy);
+}

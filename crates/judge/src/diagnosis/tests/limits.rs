@@ -1,8 +1,10 @@
 //! What is measured is held against the limit of the same thing, or of nothing.
 
 use super::build::*;
+use super::path_with_cause;
 use crate::diagnosis::diagnose;
 use plumb_model::diagnosis::PathBound;
+use plumb_model::finding::Confidence;
 use plumb_model::observed::{CgroupWindow, LogDirectory, LogHistogram, ObservedPath, ProcessWaits};
 
 fn bound_of(path: &ObservedPath, name: &str) -> Option<PathBound> {
@@ -139,4 +141,16 @@ fn memory_is_held_against_what_a_broker_copies_at_least() {
         brokers(path, |broker| broker.pid = None);
     });
     assert_eq!(bound_of(&elsewhere, "memory"), None);
+}
+
+#[test]
+fn a_limit_of_replication_that_was_left_holds_back_nobody_where_all_followers_are_in_sync() {
+    let confidence = |under_replicated: f64| {
+        let mut path = path_with_cause("replication-throttle-left");
+        path.brokers.iter_mut().for_each(|broker| broker.under_replicated = Some(under_replicated));
+        let found = diagnose(&path).findings;
+        found.iter().find(|cause| cause.finding.id == "replication-throttle-left").unwrap().finding.confidence
+    };
+    assert_eq!(confidence(1.0), Some(Confidence::Supported));
+    assert_eq!(confidence(0.0), Some(Confidence::Suspected));
 }

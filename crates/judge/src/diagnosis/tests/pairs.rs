@@ -189,3 +189,24 @@ fn limits_are_sorted_by_how_much_of_them_is_in_use() {
     let aes = of_tls.iter().find(|bound| bound.name == "aes").unwrap();
     assert_eq!((aes.limit, aes.measured), (24e9, 20e6));
 }
+
+#[test]
+fn a_linger_and_a_wait_for_bytes_that_were_told_are_named_beside_a_longer_wait() {
+    let told = |linger_ms: &str, fetch_ms: f64| {
+        let mut path = super::path_with_cause("slow-follower");
+        producers(&mut path, |client| {
+            client.in_flight_max = Some(2.0);
+            client.settings.insert("linger.ms".into(), linger_ms.into());
+        });
+        consumers(&mut path, |client| {
+            client.settings.insert("fetch.min.bytes".into(), "1000000".into());
+        });
+        wait(&mut path, |waits| {
+            (waits.client_queue, waits.remote, waits.fetch) = (40.0, 200.0, fetch_ms);
+        });
+        diagnose(&path)
+    };
+    assert_eq!(supported(&told("60", 50.0)), ["slow-follower", "fetch-wait", "linger-too-long"]);
+    // A wait that is not as long as the linger that was told, and one of 2 ms.
+    assert_eq!(supported(&told("500", 2.0)), ["slow-follower"]);
+}

@@ -3,7 +3,7 @@
 use super::build::*;
 use super::{diagnose, injected, supported};
 use plumb_model::diagnosis::Diagnosis;
-use plumb_model::observed::{ObservedPath, ThreadClass};
+use plumb_model::observed::{ObservedPath, ReceivingConnection, ThreadClass};
 
 fn of(change: impl FnOnce(&mut ObservedPath)) -> Diagnosis {
     let mut path = healthy_path();
@@ -168,4 +168,55 @@ fn senders_that_wait_for_their_own_buffer_are_told_by_what_the_kernel_counted() 
     assert!(!supported(&limited(None, 0)).contains(&"socket-buffers-small"));
     // Lost packets make a buffer full, too.
     assert!(!supported(&limited(Some(0.6), 5_000)).contains(&"socket-buffers-small"));
+}
+
+#[test]
+fn a_disk_that_holds_few_appends_for_long_is_named_though_their_mean_is_short() {
+    // One handler of eight is in the journal for half of the window, and the mean over all appends is 9 ms.
+    let held = |in_disk: f64, rtt_least_ns: f64| {
+        of(|path| {
+            path.clients.truncate(1);
+            states(path, ThreadClass::Handler, [0.01, 0.005, in_disk, 0.93]);
+            threads(path, ThreadClass::Handler).waits.insert("jbd2_log_wait_for_space".into(), in_disk);
+            wait(path, |waits| (waits.client_queue, waits.local, waits.unexplained) = (900.0, 9.0, 4_000.0));
+            producers(path, |client| client.rtt_min_ns = Some(rtt_least_ns));
+        })
+    };
+    assert_eq!(supported(&held(0.06, 2e6)).first(), Some(&"journal-commits"));
+    // Hardly ever there, or where a request alone takes as long, it explains nothing.
+    assert!(!supported(&held(0.005, 2e6)).contains(&"journal-commits"));
+    assert!(!supported(&held(0.06, 3_500e6)).contains(&"journal-commits"));
+}
+
+#[test]
+fn a_receive_buffer_that_is_smaller_than_what_is_on_the_way_is_told_by_the_kernels_round_trip() {
+    // A request of 500 KB takes twelve round trips of 50 ms through a buffer of 16 KB: its own round trip says nothing of the way.
+    let received = |bytes_per_s: f64, round_trip_ns: f64| {
+        of(|path| {
+            path.clients.truncate(1);
+            producers(path, |client| (client.rtt_min_ns, client.bytes_per_s) = (Some(618e6), Some(317e3)));
+            broker_setting(path, "socket.receive.buffer.bytes", "16384");
+            host(path).tcp.longest_receiver = Some(ReceivingConnection { bytes_per_s, round_trip_ns });
+            wait(path, |waits| (waits.client_queue, waits.unexplained) = (7_190.0, 650.0));
+        })
+    };
+    assert_eq!(supported(&received(317e3, 50e6)), ["socket-buffers-small"]);
+    // Half of the buffer is on the way, or the way is short.
+    assert!(!supported(&received(160e3, 50e6)).contains(&"socket-buffers-small"));
+    assert!(!supported(&received(317e3, 1e6)).contains(&"socket-buffers-small"));
+}
+
+#[test]
+fn reports_that_the_application_takes_late_are_told_by_messages_that_are_in_no_other_queue() {
+    // One entry of the queue carries the reports of a whole batch: its length says nothing.
+    let waiting = |messages: f64| {
+        of(|path| {
+            producers(path, |client| {
+                (client.messages_per_s, client.reply_queue) = (Some(454.0), Some(1.0));
+                (client.reply_queue_grows, client.reports_waiting) = (Some(false), Some(messages));
+            });
+        })
+    };
+    assert_eq!(supported(&waiting(250.0)), ["callbacks-slow"]);
+    assert_eq!(supported(&waiting(9.0)), Vec::<&str>::new());
 }

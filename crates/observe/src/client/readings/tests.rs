@@ -157,6 +157,28 @@ fn a_reply_queue_grows_where_it_grew_with_each_of_four_emissions_or_more() {
 }
 
 #[test]
+fn messages_in_no_queue_and_not_in_flight_wait_for_the_application_to_take_their_reports() {
+    let with = |counts: [u64; 2]| {
+        let emissions = counts.into_iter().enumerate().map(|(index, count)| {
+            let mut emission = producer(index as u64, 100 * index as u64);
+            emission["msg_cnt"] = json!(count);
+            for partition in emission["topics"]["orders"]["partitions"].as_object_mut().unwrap().values_mut()
+            {
+                partition["msgq_cnt"] = json!(2);
+                partition["xmit_msgq_cnt"] = json!(1);
+                partition["msgs_inflight"] = json!(7);
+            }
+            emission
+        });
+        one(&emissions.collect::<Vec<Value>>()).reports_waiting
+    };
+    assert_eq!(with([130, 330]), Some(200.0));
+    assert_eq!(with([30, 10]), Some(0.0));
+    // A version that does not count what is in flight.
+    assert_eq!(one(&[producer(0, 0), producer(1, 100)]).reports_waiting, None);
+}
+
+#[test]
 fn one_hot_partition_shows_where_there_are_batches_enough_to_tell() {
     let skew = |messages: u64| {
         let mut last = producer(5, messages);
@@ -187,6 +209,20 @@ fn consumer(second: u64, lags: [i64; 2], rebalances: u64) -> Value {
             "2": {"partition": 2, "fetch_state": "none", "consumer_lag_stored": -1, "rxmsgs": 0, "fetchq_cnt": 0}}}},
         "cgrp": {"rebalance_cnt": rebalances}
     })
+}
+
+#[test]
+fn the_lag_of_partitions_that_came_within_the_window_grows_from_when_they_came() {
+    let mut without = consumer(10, [-1, -1], 1);
+    for partition in without["topics"]["orders"]["partitions"].as_object_mut().unwrap().values_mut() {
+        (partition["fetch_state"], partition["fetchq_cnt"]) = (json!("none"), json!(0));
+        partition["consumer_lag"] = json!(-1);
+    }
+    let client = one(&[without.clone(), consumer(15, [100, 0], 2), consumer(20, [350, 50], 2)]);
+    assert_eq!((client.lag, client.lag_growth_per_s), (Some(400.0), Some(60.0)));
+    // Of 6,000 messages that came 70 wait.
+    assert_eq!(client.taken_per_s, Some(593.0));
+    assert_eq!(one(&[without, consumer(20, [350, 50], 2)]).lag_growth_per_s, None);
 }
 
 #[test]
