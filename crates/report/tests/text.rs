@@ -184,6 +184,18 @@ fn verdicts_that_another_judgement_would_not_give_are_told_and_nothing_else() {
 }
 
 #[test]
+fn p_is_said_to_allow_for_other_comparisons_only_where_it_does() {
+    let wide = |document: &RunDocument| render(document, TextStyle { width: 500, ..PLAIN });
+    let (one, several) = (wide(&sample::trial::one_arm()), wide(&sample::trial::several_arms()));
+    for text in [&one, &several] {
+        assert!(text.contains("* may veto; p of those that may veto is each one's own"), "{text}");
+        assert!(!text.contains("p, adjusted"), "{text}");
+    }
+    assert!(several.contains("p allows for all these pairs of arms (Holm)"), "{several}");
+    assert!(!one.contains("Holm"), "{one}");
+}
+
+#[test]
 fn every_pair_of_a_trial_is_a_row() {
     let csv = plumb_report::csv::pairs::render(&sample::trial::one_arm());
     let rows: Vec<&str> = csv.lines().collect();
