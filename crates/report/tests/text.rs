@@ -206,6 +206,16 @@ fn every_pair_of_a_trial_is_a_row() {
     assert!(rows[66].contains(",\"default, again\",default,12,"), "{}", rows[66]);
 }
 
+#[test]
+fn the_csv_of_a_trial_has_its_steps_and_after_an_empty_line_its_pairs() {
+    let trial = sample::trial::one_arm();
+    let csv = plumb_report::csv::render(&trial);
+    let (steps, pairs) = csv.split_once("\n\n").unwrap();
+    assert_eq!(steps.lines().count(), 1 + trial.steps.len());
+    assert_eq!(pairs, plumb_report::csv::pairs::render(&trial));
+    assert!(!plumb_report::csv::render(&sample::full()).contains("\n\n"), "a run that is no trial has no pairs");
+}
+
 fn without_escapes(text: &str) -> String {
     let mut out = String::new();
     for (index, piece) in text.split('\u{1b}').enumerate() {
