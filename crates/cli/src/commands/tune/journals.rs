@@ -11,7 +11,7 @@ use plumb_model::figure::counted;
 use plumb_model::setting_name::ClusterName;
 use plumb_tune::host::Host;
 use plumb_tune::journal::{
-    self, Cause, Journal, JournalError, JournalOwner, JournalState, Places, Record, Restored, StepState,
+    self, Cause, Journal, JournalError, JournalOwner, JournalState, PendingCommand, Places, Record, Restored, StepState,
 };
 use plumb_tune::revert::Reverted;
 use plumb_tune::setting::Setting;
@@ -247,6 +247,10 @@ struct Listed {
     guard_is_elsewhere: bool,
     started_anew_since: bool,
     changes: Vec<ListedChange>,
+    /// The command of a trial that has to be run after a block.
+    command: Option<PendingCommand>,
+    /// How what a killed trial left is undone; none of one that goes on or left nothing.
+    way_out: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -339,7 +343,16 @@ fn list(state: &JournalState, host: &Host, places: &Places) -> Listed {
                 restored: step.restored.clone(),
             })
             .collect(),
+        command: state.command.clone(),
+        way_out: way_out(state, host, places),
     }
+}
+
+fn way_out(state: &JournalState, host: &Host, places: &Places) -> Option<String> {
+    let is_of_trial = matches!(state.opened.owner, JournalOwner::Trial { .. });
+    let is_left = is_of_trial && state.is_left(host) && journal::is_free(places);
+    let file = places.file(&state.opened.id).ok().filter(|_| is_left)?;
+    Some(state.way_out(&file))
 }
 
 fn text(listed: &Listed) -> String {
@@ -347,7 +360,10 @@ fn text(listed: &Listed) -> String {
         JournalOwner::Plan { .. } => "plumb tune".to_owned(),
         JournalOwner::Trial { run, .. } => format!("the trial {}", run.display()),
     };
-    let changes = counted(listed.changes.len(), "change");
+    let changes = match listed.changes.len() {
+        0 if listed.command.is_some() => "a command".to_owned(),
+        n => counted(n, "change"),
+    };
     let left = listed.changes.iter().filter(|change| change.is_left()).count();
     let but = match left {
         0 => String::new(),
@@ -379,6 +395,12 @@ fn text(listed: &Listed) -> String {
             None => ", and now not seen from here".to_owned(),
         };
         text += &format!("  {}: {before} -> {after}{since}\n", change.target);
+    }
+    if let Some(way_out) = &listed.way_out {
+        if let Some(PendingCommand { arm, pair, command, .. }) = &listed.command {
+            text += &format!("  perhaps to be run: the command after a block of {arm:?} (pair {pair}): {command}\n");
+        }
+        text += &format!("  to undo it: {way_out}\n");
     }
     text
 }
