@@ -169,7 +169,7 @@ mod tests {
     fn a_property_that_is_nearly_one_is_asked_about_before_the_names_are_said_to_be_the_librarys() {
         let of = |reason: &str| {
             let (key, value) = ("lingerms".to_owned(), "5".to_owned());
-            hint(&LoadError::Property { key, value, reason: reason.to_owned() }.into()).unwrap()
+            hint(&LoadError::Property { key, value, reason: reason.to_owned(), role: None }.into()).unwrap()
         };
         let names = "the names are librdkafka's: see its CONFIGURATION.md";
         assert_eq!(of("No such configuration property"), format!("did you mean linger.ms? {names}"));
