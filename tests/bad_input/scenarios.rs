@@ -44,7 +44,7 @@ fn a_misspelt_key() {
     5 |   count: 50
     6 | setups:
       |
-    hint: docs/reference/scenario.schema.json lists every key; scenarios/ has examples
+    hint: did you mean rate? docs/reference/scenario.schema.json lists every key; scenarios/ has examples
     "#);
 }
 
@@ -61,7 +61,7 @@ fn a_misspelt_key_at_the_top() {
     7 |   - name: low
     8 |     producer: {linger.ms: 0}
       |
-    hint: docs/reference/scenario.schema.json lists every key; scenarios/ has examples
+    hint: did you mean setups? docs/reference/scenario.schema.json lists every key; scenarios/ has examples
     ");
 }
 
@@ -223,14 +223,37 @@ fn a_connection_property_in_a_setup() {
 fn yaml_that_is_none() {
     assert_says!(with("producer: {linger.ms: 0}", "producer: {linger.ms: 0"), @r"
     exit 2
-    error: s.yaml:8:15: unclosed bracket '{'
+    error: s.yaml:8:15: `{` is not closed
       |
     6 | setups:
     7 |   - name: low
     8 |     producer: {linger.ms: 0
       |               ^
-    hint: docs/reference/scenario.schema.json lists every key; scenarios/ has examples
+    hint: close it with `}` behind its last value
     ");
+}
+
+#[test]
+fn a_bracket_that_is_open_where_other_keys_follow() {
+    assert_says!(with("\"127.0.0.1:1\"}", "\"127.0.0.1:1\""), @r#"
+    exit 2
+    error: s.yaml:2:10: `{` is not closed
+      |
+    1 | name: orders
+    2 | cluster: {bootstrap: "127.0.0.1:1"
+      |          ^
+    3 | load:
+    4 |   rate: 100
+      |
+    hint: close it with `}` behind its last value
+    "#);
+}
+
+#[test]
+fn a_tab_that_indents() {
+    let said = with("  rate: 100", "\trate: 100");
+    assert!(said.starts_with("exit 2\nerror: s.yaml:4:1: a tab indents this line\n"), "{said}");
+    assert!(said.ends_with("hint: YAML is indented with spaces alone: put spaces in the tab's place\n"), "{said}");
 }
 
 #[test]
