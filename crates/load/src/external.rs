@@ -175,7 +175,7 @@ pub(crate) fn check(step: &StepPlan, security: &Properties) -> Result<(), LoadEr
     let clients = [(PRODUCER, producer, &mut here.producer), (CONSUMER, consumer, &mut here.consumer)];
     for (role, program, own) in clients {
         if let ClientProgram::Java(_) = program {
-            names::check(own).map_err(|error| error.of_role(role))?;
+            names::check(role, own).map_err(|error| error.of_role(role))?;
             names::connection_for_java(security)?;
         }
         if program.is_external() {

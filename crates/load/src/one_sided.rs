@@ -4,7 +4,6 @@
 //! Java they are not true: its consumers have `request.timeout.ms` too.
 
 use crate::error::LoadError;
-use plumb_model::plan::Properties;
 
 /// The word for producers in plans and messages.
 pub const PRODUCER: &str = "producer";
@@ -82,9 +81,9 @@ pub fn role_of(name: &str) -> Option<&'static str> {
     of.into_iter().find(|(names, _)| names.contains(&name)).map(|(_, role)| role)
 }
 
-/// Refuses properties of the other clients.
-pub(crate) fn check(role: &'static str, own: &Properties) -> Result<(), LoadError> {
-    let of_other = own.keys().find_map(|key| Some((key, role_of(key).filter(|of| *of != role)?)));
+/// Refuses properties of the other clients, by their names.
+pub(crate) fn check<'n>(role: &'static str, names: impl IntoIterator<Item = &'n String>) -> Result<(), LoadError> {
+    let of_other = names.into_iter().find_map(|key| Some((key, role_of(key).filter(|of| *of != role)?)));
     match of_other {
         None => Ok(()),
         Some((key, of)) => Err(LoadError::OfOtherRole { key: key.clone(), role, of }),
@@ -94,6 +93,7 @@ pub(crate) fn check(role: &'static str, own: &Properties) -> Result<(), LoadErro
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plumb_model::plan::Properties;
 
     #[test]
     fn each_name_is_of_one_side_and_what_both_have_is_of_neither() {
@@ -109,13 +109,13 @@ mod tests {
 
     #[test]
     fn either_driver_refuses_a_property_of_the_other_side_and_says_whose_it_is() {
+        type Check = fn(&plumb_model::plan::StepPlan, &Properties) -> Result<(), LoadError>;
         let with = |role: &str, key: &str| {
             let mut step = crate::wire::sample::step();
             let own = if role == PRODUCER { &mut step.producer } else { &mut step.consumer };
             own.insert(key.to_owned(), "5".to_owned());
             step
         };
-        type Check = fn(&plumb_model::plan::StepPlan, &Properties) -> Result<(), LoadError>;
         let drivers: [Check; 2] = [crate::librdkafka::clients::check, crate::wire::check];
         for check in drivers {
             for (key, of, role) in [("linger.ms", PRODUCER, CONSUMER), ("fetch.min.bytes", CONSUMER, PRODUCER)] {

@@ -115,9 +115,9 @@ impl Clients {
 
 /// Refuses a step whose properties the driver does not take.
 pub(crate) fn check(step: &StepPlan, security: &Properties) -> Result<(), LoadError> {
-    one_sided::check(PRODUCER, &step.producer)?;
+    one_sided::check(PRODUCER, step.producer.keys())?;
     let socket = settings::producer(step).map_err(|error| error.of_role(PRODUCER))?.socket;
-    one_sided::check(CONSUMER, &step.consumer)?;
+    one_sided::check(CONSUMER, step.consumer.keys())?;
     settings::consumer(step).map_err(|error| error.of_role(CONSUMER))?;
     security::transport(security, socket).map(drop)
 }

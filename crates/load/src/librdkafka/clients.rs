@@ -131,7 +131,7 @@ pub(crate) fn check(step: &StepPlan, security: &Properties) -> Result<(), LoadEr
     for (role, name, own) in
         [(Role::Producer, PRODUCER, &step.producer), (Role::Consumer, CONSUMER, &step.consumer)]
     {
-        one_sided::check(name, own)?;
+        one_sided::check(name, own.keys())?;
         check_role(step, security, role, own).map_err(|error| error.of_role(name))?;
     }
     Ok(())
