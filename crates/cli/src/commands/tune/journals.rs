@@ -16,6 +16,7 @@ use plumb_tune::journal::{
 use plumb_tune::revert::Reverted;
 use plumb_tune::setting::Setting;
 use serde::Serialize;
+use std::path::PathBuf;
 
 pub(super) fn confirm(arguments: &JournalArgs) -> Result<End> {
     let places = Places::here();
@@ -238,6 +239,8 @@ const NOT_LISTED: &str = "Trials that put back all that they changed are not lis
 #[derive(Debug, Serialize)]
 struct Listed {
     journal_id: String,
+    /// The directory in which it is written down, where that is not the user's own.
+    place: Option<PathBuf>,
     opened: String,
     owner: JournalOwner,
     state: &'static str,
@@ -271,17 +274,34 @@ impl ListedChange {
     }
 }
 
-fn show(output: ResultOutput, is_shown: impl Fn(&JournalState) -> bool, nothing: &str) -> Result<End> {
-    let (places, host) = (Places::here(), Host::default());
+/// What is written down in all places that are looked at, and the last journal of the user's own that cannot be read.
+fn gathered(
+    places: &Places,
+    host: &Host,
+    is_shown: impl Fn(&JournalState) -> bool,
+) -> (Vec<Listed>, Option<JournalError>) {
     let mut listed = Vec::new();
     let mut unreadable = None;
-    for state in journal::all(&places) {
-        match state {
-            Ok(state) if is_shown(&state) => listed.push(list(&state, &host, &places)),
-            Ok(_) => {}
-            Err(error) => unreadable = Some(error),
+    for place in places.others.iter().chain([&places.own]) {
+        let of_place = Places { own: place.clone(), others: Vec::new() };
+        for state in journal::all(&of_place) {
+            match state {
+                Ok(state) if is_shown(&state) => listed.push(Listed {
+                    place: (*place != places.own).then(|| place.clone()),
+                    ..list(&state, host, &of_place)
+                }),
+                Ok(_) => {}
+                // Another user's journal may be hidden.
+                Err(JournalError::Read { .. }) if *place != places.own => {}
+                Err(error) => unreadable = Some(error),
+            }
         }
     }
+    (listed, unreadable)
+}
+
+fn show(output: ResultOutput, is_shown: impl Fn(&JournalState) -> bool, nothing: &str) -> Result<End> {
+    let (listed, unreadable) = gathered(&Places::here(), &Host::default(), is_shown);
     if let Some(error) = unreadable {
         // What else there is comes first; that all of it is known is not said.
         printer::out(&match output {
@@ -317,6 +337,7 @@ fn list(state: &JournalState, host: &Host, places: &Places) -> Listed {
     };
     Listed {
         journal_id: state.opened.id.clone(),
+        place: None,
         opened: state.opened.opened.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
         owner: state.opened.owner.clone(),
         state: state_words(state, places),
@@ -372,6 +393,9 @@ fn text(listed: &Listed) -> String {
         }
     };
     let mut text = format!("{}  {} by {who}: {}{but}\n", listed.journal_id, changes, listed.state);
+    if let Some(place) = &listed.place {
+        text += &format!("  written down in {}, by another user, who can undo it\n", place.display());
+    }
     if listed.guard_is_gone {
         text += "  its guard is gone: nothing puts it back by itself; plumb tune confirm keeps it, plumb tune revert puts it back\n";
     }
@@ -463,4 +487,37 @@ fn chosen(
     Ok(id.ok_or_else(|| {
         UsageError::new(none.to_owned(), "plumb tune history shows what became of all changes")
     })?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_user_left_on_this_host_is_listed_with_its_place_and_the_way_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let [own, root] = ["own", "root"].map(|name| folder.path().join(name));
+        let of_root = Places { own: root.clone(), others: Vec::new() };
+        let owner = JournalOwner::Trial { run: folder.path().to_owned(), bootstrap: None };
+        let host = Host::default();
+        let mut journal = Journal::open(&of_root, &host, owner, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        let command =
+            PendingCommand { arm: "a".into(), pair: 2, bootstrap: "b:1".into(), command: "undo it".into() };
+        journal.append(Record::CommandBegun(command)).unwrap();
+        let places = Places { own, others: vec![root.clone()] };
+        let is_left = |state: &JournalState| !state.is_settled();
+        let going_on = gathered(&places, &host, is_left).0;
+        assert_eq!((going_on.len(), going_on[0].way_out.clone()), (1, None), "it goes on");
+        drop(journal);
+        let (listed, unreadable) = gathered(&places, &host, is_left);
+        assert!(unreadable.is_none());
+        let told = text(&listed[0]);
+        for said in [
+            format!("written down in {}, by another user", root.display()),
+            "the command after a block of \"a\" (pair 2): undo it\n".to_owned(),
+            format!("to undo it: plumb trial run --resume {} ", folder.path().display()),
+        ] {
+            assert!(told.contains(&said), "{said}: {told}");
+        }
+    }
 }
