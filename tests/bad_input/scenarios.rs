@@ -192,7 +192,8 @@ fn a_property_value_that_the_client_library_does_not_take() {
 #[test]
 fn acks_that_idempotence_excludes() {
     for driver in ["librdkafka", "wire"] {
-        let said = with("linger.ms: 0}", &format!("acks: 1, enable.idempotence: true}}\n    driver: {driver}"));
+        let said =
+            with("linger.ms: 0}", &format!("acks: 1, enable.idempotence: true}}\n    driver: {driver}"));
         assert!(said.starts_with("exit 2\nerror: s.yaml:8: ") && said.contains("acks"), "{said}");
     }
 }
@@ -253,7 +254,10 @@ fn a_bracket_that_is_open_where_other_keys_follow() {
 fn a_tab_that_indents() {
     let said = with("  rate: 100", "\trate: 100");
     assert!(said.starts_with("exit 2\nerror: s.yaml:4:1: a tab indents this line\n"), "{said}");
-    assert!(said.ends_with("hint: YAML is indented with spaces alone: put spaces in the tab's place\n"), "{said}");
+    assert!(
+        said.ends_with("hint: YAML is indented with spaces alone: put spaces in the tab's place\n"),
+        "{said}"
+    );
 }
 
 #[test]

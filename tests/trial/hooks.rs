@@ -100,7 +100,8 @@ fn a_command_after_a_block_that_failed_is_run_again_before_the_trial_goes_on() {
     let run = std::fs::canonicalize(ended.path("run")).unwrap().display().to_string();
     for said in [
         format!("a command by the trial {run}: left by a trial that was killed\n"),
-        "perhaps to be run: the command after a block of \"hooked\" (pair 1): echo after >> calls.txt".to_owned(),
+        "perhaps to be run: the command after a block of \"hooked\" (pair 1): echo after >> calls.txt"
+            .to_owned(),
         format!("to undo it: plumb trial run --resume {run} runs the command and goes on with it\n"),
     ] {
         assert!(status.stdout.contains(&said), "{said}: {}", status.stdout);

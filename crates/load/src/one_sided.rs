@@ -82,7 +82,10 @@ pub fn role_of(name: &str) -> Option<&'static str> {
 }
 
 /// Refuses properties of the other clients, by their names.
-pub(crate) fn check<'n>(role: &'static str, names: impl IntoIterator<Item = &'n String>) -> Result<(), LoadError> {
+pub(crate) fn check<'n>(
+    role: &'static str,
+    names: impl IntoIterator<Item = &'n String>,
+) -> Result<(), LoadError> {
     let of_other = names.into_iter().find_map(|key| Some((key, role_of(key).filter(|of| *of != role)?)));
     match of_other {
         None => Ok(()),
@@ -102,7 +105,9 @@ mod tests {
         }
         assert_eq!(role_of("linger.ms"), Some(PRODUCER));
         assert_eq!(role_of("fetch.wait.max.ms"), Some(CONSUMER));
-        for name in ["socket.nagle.disable", "message.max.bytes", "client.rack", "retry.backoff.ms", "lingr.ms"] {
+        for name in
+            ["socket.nagle.disable", "message.max.bytes", "client.rack", "retry.backoff.ms", "lingr.ms"]
+        {
             assert_eq!(role_of(name), None, "{name}");
         }
     }
@@ -118,7 +123,9 @@ mod tests {
         };
         let drivers: [Check; 2] = [crate::librdkafka::clients::check, crate::wire::check];
         for check in drivers {
-            for (key, of, role) in [("linger.ms", PRODUCER, CONSUMER), ("fetch.min.bytes", CONSUMER, PRODUCER)] {
+            for (key, of, role) in
+                [("linger.ms", PRODUCER, CONSUMER), ("fetch.min.bytes", CONSUMER, PRODUCER)]
+            {
                 let refused = check(&with(role, key), &Properties::new());
                 assert_eq!(refused, Err(LoadError::OfOtherRole { key: key.to_owned(), role, of }));
                 assert_eq!(check(&with(of, key), &Properties::new()), Ok(()), "{key}");

@@ -206,7 +206,8 @@ mod tests {
     fn offsets_without_a_record_may_be_late_messages_only_where_an_outcome_is_unknown() {
         let mut beside = step(Counts::default());
         beside.accounting.gaps = Some(1);
-        let said = "1 offsets in the logs without a record for consumers (markers of transactions, records removed)";
+        let said =
+            "1 offsets in the logs without a record for consumers (markers of transactions, records removed)";
         assert_eq!(discrepancies(&beside), [said]);
         beside.accounting.unknown = 1;
         assert!(discrepancies(&beside)[0].contains("reached the log late"), "{:?}", discrepancies(&beside));

@@ -213,7 +213,10 @@ fn the_csv_of_a_trial_has_its_steps_and_after_an_empty_line_its_pairs() {
     let (steps, pairs) = csv.split_once("\n\n").unwrap();
     assert_eq!(steps.lines().count(), 1 + trial.steps.len());
     assert_eq!(pairs, plumb_report::csv::pairs::render(&trial));
-    assert!(!plumb_report::csv::render(&sample::full()).contains("\n\n"), "a run that is no trial has no pairs");
+    assert!(
+        !plumb_report::csv::render(&sample::full()).contains("\n\n"),
+        "a run that is no trial has no pairs"
+    );
 }
 
 fn without_escapes(text: &str) -> String {

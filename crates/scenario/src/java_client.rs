@@ -214,10 +214,7 @@ mod tests {
             "range,cooperative-sticky"
         );
         assert_eq!(translate(Role::Producer, "linger.ms", "1"), Translation::Same);
-        assert_eq!(
-            renamed(Role::Consumer, "request.timeout.ms", "9"),
-            ("socket.timeout.ms", "9".to_owned())
-        );
+        assert_eq!(renamed(Role::Consumer, "request.timeout.ms", "9"), ("socket.timeout.ms", "9".to_owned()));
         assert_eq!(translate(Role::Producer, "request.timeout.ms", "9"), Translation::Same);
     }
 

@@ -147,7 +147,9 @@ mod tests {
         let fault = of("a: 1\nb: 2\nc:\n\td: 3\ne: 4\n");
         let lines: Vec<&str> = fault.message.lines().skip(1).collect();
         assert_eq!(lines, ["  |", "2 | b: 2", "3 | c:", "4 | \td: 3", "  | ^", "5 | e: 4", "  |"]);
-        assert!(fault.without_lines().starts_with("a.yaml:4:1: a tab") && !fault.without_lines().contains('|'));
+        assert!(
+            fault.without_lines().starts_with("a.yaml:4:1: a tab") && !fault.without_lines().contains('|')
+        );
     }
 
     #[test]

@@ -72,7 +72,10 @@ mod tests {
         }
         let (role, of) = ("consumer", "producer");
         let misplaced = said(1, LoadError::OfOtherRole { key: "linger.ms".into(), role, of });
-        assert!(misplaced.starts_with("s.yaml:9: client property linger.ms is one of producers"), "{misplaced}");
+        assert!(
+            misplaced.starts_with("s.yaml:9: client property linger.ms is one of producers"),
+            "{misplaced}"
+        );
     }
 
     #[test]

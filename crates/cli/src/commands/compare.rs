@@ -48,7 +48,9 @@ fn refuse_results_of_other_kinds(first: &str, second: &str) -> Result<(), UsageE
         let hint = format!("plumb check {first} {second} holds hosts against each other");
         return Err(UsageError::new(format!("{first} and {second} are checks of hosts, and not runs"), hint));
     }
-    let other = places.iter().find_map(|(place, kind)| Some((place, kind.filter(|kind| *kind != ResultKind::Search)?)));
+    let other = places
+        .iter()
+        .find_map(|(place, kind)| Some((place, kind.filter(|kind| *kind != ResultKind::Search)?)));
     let Some((place, kind)) = other else { return Ok(()) };
     Err(UsageError::new(
         format!("{place} is {}, and not a run", kind.words()),

@@ -112,7 +112,9 @@ mod tests {
         assert_eq!(keys(&setup.consumer), ["client.rack", "fetch.wait.max.ms", "socket.nagle.disable"]);
         assert!(place("linger.ms", &mut setup, &mut sources).is_err());
         let mut setup = SetupWords::default();
-        for one_sided in ["queue.buffering.backpressure.threshold=2", "max.in.flight=3", "offset.store.method=broker"] {
+        for one_sided in
+            ["queue.buffering.backpressure.threshold=2", "max.in.flight=3", "offset.store.method=broker"]
+        {
             place(one_sided, &mut setup, &mut sources).unwrap();
         }
         assert_eq!(keys(&setup.producer), ["max.in.flight", "queue.buffering.backpressure.threshold"]);

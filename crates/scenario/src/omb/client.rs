@@ -47,7 +47,9 @@ pub fn refuse_by_place(message: &str, fates: &mut Fates) -> Option<UsageError> {
 fn refused(step: &StepPlan) -> Option<Refused> {
     let error = plumb_load::block::check(step, &Properties::new()).err()?;
     match error {
-        LoadError::Property { role: Some(role), key, reason, .. } => Some(Refused { role, name: key, reason }),
+        LoadError::Property { role: Some(role), key, reason, .. } => {
+            Some(Refused { role, name: key, reason })
+        }
         LoadError::OfOtherRole { role, key, of } => {
             let reason = format!("it is one of {of}s, and the client's {role}s ignore it");
             Some(Refused { role, name: key, reason })

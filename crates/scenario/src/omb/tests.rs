@@ -144,11 +144,17 @@ fn what_the_client_does_not_take_is_refused_at_its_key_and_never_called_taken() 
         };
         assert!(message.starts_with("3 things stand in the way:"), "{client:?} {message}");
         assert!(hint.contains("as a whole or not at all"), "{hint}");
-        for (line, key) in [(11, "producerConfig lingr.ms"), (12, "producerConfig batch.size"), (15, "consumerConfig acks")] {
+        for (line, key) in
+            [(11, "producerConfig lingr.ms"), (12, "producerConfig batch.size"), (15, "consumerConfig acks")]
+        {
             let refused = format!("d.yaml:{line}: {key}: refused: the client does not take it: ");
             assert!(fates.text().contains(&refused), "{client:?} {refused}\n{}", fates.text());
         }
-        assert!(fates.text().contains("producerConfig acks: taken as producer acks: all"), "{}", fates.text());
+        assert!(
+            fates.text().contains("producerConfig acks: taken as producer acks: all"),
+            "{}",
+            fates.text()
+        );
     }
     let (found, mut fates) = import(WORKLOAD, DRIVER, &Request { client: Client::Librdkafka, ..request() });
     assert!(client::refuse_by_client(&plan(&found), &mut fates).is_ok(), "{}", fates.text());
@@ -172,7 +178,11 @@ fn what_the_scenario_refuses_is_refused_at_its_key() {
     sources.extend(found.sources.clone());
     let message = resolve(&scenario, &sources).unwrap_err().to_string();
     let error = client::refuse_by_place(&message, &mut fates).unwrap();
-    assert!(error.message.starts_with("d.yaml:10: producerConfig acks: producer.acks is \"5\""), "{}", error.message);
+    assert!(
+        error.message.starts_with("d.yaml:10: producerConfig acks: producer.acks is \"5\""),
+        "{}",
+        error.message
+    );
     assert!(!fates.text().contains("acks: taken"), "{}", fates.text());
     assert!(client::refuse_by_place("elsewhere: no", &mut fates).is_none());
 }
@@ -197,7 +207,10 @@ fn a_key_that_is_written_twice_and_a_tab_are_told_in_plain_words_and_without_the
     let (message, _) = error(&twice, DRIVER, &request());
     assert_eq!(message, "w.yaml:16:1: `topics` is written twice");
     let (message, hint) = error(WORKLOAD, &DRIVER.replace("  acks=all", "\tacks=all"), &request());
-    assert!(message.starts_with("d.yaml:") && !message.contains('\n') && hint.contains("spaces"), "{message} {hint}");
+    assert!(
+        message.starts_with("d.yaml:") && !message.contains('\n') && hint.contains("spaces"),
+        "{message} {hint}"
+    );
 }
 
 #[test]

@@ -115,7 +115,9 @@ impl Reader {
 fn opens_text(line: &str) -> bool {
     let value = line.rsplit(' ').next().unwrap_or_default();
     let is_key = line.contains(": ") || line.starts_with("- ");
-    is_key && value.starts_with(['|', '>']) && value[1..].chars().all(|c| c.is_ascii_digit() || "+-".contains(c))
+    is_key
+        && value.starts_with(['|', '>'])
+        && value[1..].chars().all(|c| c.is_ascii_digit() || "+-".contains(c))
 }
 
 #[cfg(test)]

@@ -61,7 +61,8 @@ fn what_is_left_of_a_trial_whose_directory_is_gone_is_undone_by_hand_and_else_by
     let run = folder.path().join("run");
     let owner = JournalOwner::Trial { run: run.clone(), bootstrap: None };
     let mut journal = Journal::open(&places, &host, owner, Timestamp::UNIX_EPOCH).unwrap();
-    let command = PendingCommand { arm: "a".into(), pair: 1, bootstrap: "b:1".into(), command: "undo it".into() };
+    let command =
+        PendingCommand { arm: "a".into(), pair: 1, bootstrap: "b:1".into(), command: "undo it".into() };
     journal.append(Record::CommandBegun(command)).unwrap();
     let gone = journal.state().way_out(&journal.path);
     let file = journal.path.display();

@@ -11,7 +11,8 @@ use plumb_model::figure::counted;
 use plumb_model::setting_name::ClusterName;
 use plumb_tune::host::Host;
 use plumb_tune::journal::{
-    self, Cause, Journal, JournalError, JournalOwner, JournalState, PendingCommand, Places, Record, Restored, StepState,
+    self, Cause, Journal, JournalError, JournalOwner, JournalState, PendingCommand, Places, Record, Restored,
+    StepState,
 };
 use plumb_tune::revert::Reverted;
 use plumb_tune::setting::Setting;
@@ -422,7 +423,9 @@ fn text(listed: &Listed) -> String {
     }
     if let Some(way_out) = &listed.way_out {
         if let Some(PendingCommand { arm, pair, command, .. }) = &listed.command {
-            text += &format!("  perhaps to be run: the command after a block of {arm:?} (pair {pair}): {command}\n");
+            text += &format!(
+                "  perhaps to be run: the command after a block of {arm:?} (pair {pair}): {command}\n"
+            );
         }
         text += &format!("  to undo it: {way_out}\n");
     }
