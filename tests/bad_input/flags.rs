@@ -135,7 +135,12 @@ fn a_finding_that_does_not_exist() {
         message.starts_with("exit 2\nerror: there is no finding called \"linger-bond\"\nhint: "),
         "{message}"
     );
-    assert!(message.contains("linger-bound"), "{message}");
+    assert!(message.contains("did you mean linger-bound"), "{message}");
+    let all = Program::new(["explain"]).run().stdout;
+    let ids = all.lines().filter(|line| line.starts_with("  ")).count();
+    assert!(message.ends_with(&format!("plumb explain, without a name, lists all {ids}\n")), "{message}");
+    let unlike = complaint(&Program::new(["explain", "zzz"]).run());
+    assert!(unlike.lines().count() == 3 && unlike.len() < 200, "{unlike}");
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn a_misspelt_key() {
     5 |   count: 50
     6 | setups:
       |
-    hint: docs/reference/scenario.schema.json lists every key; scenarios/ has examples
+    hint: did you mean rate? docs/reference/scenario.schema.json lists every key; scenarios/ has examples
     "#);
 }
 
@@ -61,7 +61,7 @@ fn a_misspelt_key_at_the_top() {
     7 |   - name: low
     8 |     producer: {linger.ms: 0}
       |
-    hint: docs/reference/scenario.schema.json lists every key; scenarios/ has examples
+    hint: did you mean setups? docs/reference/scenario.schema.json lists every key; scenarios/ has examples
     ");
 }
 
@@ -126,7 +126,7 @@ fn a_rate_that_is_no_number() {
 fn no_rate() {
     assert_says!(with("  rate: 100\n", ""), @r"
     exit 2
-    error: load.rate is missing: latency has a meaning only at a rate; say how many messages per second, or max to measure throughput
+    error: s.yaml:3: load.rate is missing: latency has a meaning only at a rate; say how many messages per second, or max to measure throughput
     ");
 }
 
@@ -167,7 +167,7 @@ fn a_size_without_a_unit_that_exists() {
 fn two_setups_of_one_name() {
     assert_says!(with("  - name: low\n", "  - name: low\n  - name: low\n"), @r#"
     exit 2
-    error: two setups are called "low"; each needs a name of its own
+    error: s.yaml:8: two setups are called "low"; each needs a name of its own
     "#);
 }
 
@@ -175,7 +175,7 @@ fn two_setups_of_one_name() {
 fn a_property_that_the_client_library_does_not_know() {
     assert_says!(with("linger.ms: 0", "lingr.ms: 0"), @r#"
     exit 2
-    error: client property lingr.ms = "0" is refused: No such configuration property: "lingr.ms"
+    error: s.yaml:8: client property lingr.ms = "0" is refused: No such configuration property: "lingr.ms"
     hint: did you mean linger.ms? the names are librdkafka's: see its CONFIGURATION.md
     "#);
 }
@@ -184,9 +184,32 @@ fn a_property_that_the_client_library_does_not_know() {
 fn a_property_value_that_the_client_library_does_not_take() {
     assert_says!(with("linger.ms: 0", "compression.type: zip"), @r#"
     exit 2
-    error: client property compression.type = "zip" is refused: Invalid value "zip" for configuration property "compression.type"
+    error: s.yaml:8: client property compression.type = "zip" is refused: Invalid value "zip" for configuration property "compression.type"
     hint: the names are librdkafka's: see its CONFIGURATION.md
     "#);
+}
+
+#[test]
+fn acks_that_idempotence_excludes() {
+    for driver in ["librdkafka", "wire"] {
+        let said =
+            with("linger.ms: 0}", &format!("acks: 1, enable.idempotence: true}}\n    driver: {driver}"));
+        assert!(said.starts_with("exit 2\nerror: s.yaml:8: ") && said.contains("acks"), "{said}");
+    }
+}
+
+#[test]
+fn a_property_of_producers_for_consumers_and_the_other_way_round() {
+    assert_says!(with("producer: {linger.ms: 0}", "consumer: {linger.ms: 5}"), @r"
+    exit 2
+    error: s.yaml:8: client property linger.ms is one of producers, and consumers ignore it
+    hint: write it under `producer:` (-X producer.KEY=VALUE), or leave it out
+    ");
+    assert_says!(with("producer: {linger.ms: 0}", "producer: {fetch.min.bytes: 5}"), @r"
+    exit 2
+    error: s.yaml:8: client property fetch.min.bytes is one of consumers, and producers ignore it
+    hint: write it under `consumer:` (-X consumer.KEY=VALUE), or leave it out
+    ");
 }
 
 #[test]
@@ -201,14 +224,40 @@ fn a_connection_property_in_a_setup() {
 fn yaml_that_is_none() {
     assert_says!(with("producer: {linger.ms: 0}", "producer: {linger.ms: 0"), @r"
     exit 2
-    error: s.yaml:8:15: unclosed bracket '{'
+    error: s.yaml:8:15: `{` is not closed
       |
     6 | setups:
     7 |   - name: low
     8 |     producer: {linger.ms: 0
       |               ^
-    hint: docs/reference/scenario.schema.json lists every key; scenarios/ has examples
+    hint: close it with `}` behind its last value
     ");
+}
+
+#[test]
+fn a_bracket_that_is_open_where_other_keys_follow() {
+    assert_says!(with("\"127.0.0.1:1\"}", "\"127.0.0.1:1\""), @r#"
+    exit 2
+    error: s.yaml:2:10: `{` is not closed
+      |
+    1 | name: orders
+    2 | cluster: {bootstrap: "127.0.0.1:1"
+      |          ^
+    3 | load:
+    4 |   rate: 100
+      |
+    hint: close it with `}` behind its last value
+    "#);
+}
+
+#[test]
+fn a_tab_that_indents() {
+    let said = with("  rate: 100", "\trate: 100");
+    assert!(said.starts_with("exit 2\nerror: s.yaml:4:1: a tab indents this line\n"), "{said}");
+    assert!(
+        said.ends_with("hint: YAML is indented with spaces alone: put spaces in the tab's place\n"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -225,7 +274,7 @@ fn a_file_that_does_not_exist() {
 fn a_payload_file_that_does_not_exist() {
     assert_says!(with("count: 50", "count: 50\n  payload: {file: nowhere.bin}"), @r"
     exit 2
-    error: payload file nowhere.bin: No such file or directory (os error 2)
+    error: s.yaml:6: payload file nowhere.bin: No such file or directory (os error 2)
     hint: load.payload.file names the file whose bytes the messages carry
     ");
 }

@@ -61,7 +61,7 @@ fn messages_larger_than_the_producer_allows_leave_no_topic() {
     std::fs::write(program.directory().join("s.yaml"), scenario).unwrap();
     assert_says!(complaint(&program.run()), @r"
     exit 2
-    error: a record of 2097152 B is larger than the producer's message.max.bytes allows
+    error: s.yaml:3: a record of 2097152 B is larger than the producer's message.max.bytes allows
     hint: raise it (-X message.max.bytes=N, or setups[].producer), and the topic's max.message.bytes with it; or send smaller values
     ");
     // The odd limit marks the topic of this run.

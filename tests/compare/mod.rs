@@ -184,3 +184,21 @@ fn what_cannot_be_compared_says_what_there_is() {
     let nothing = plumb(&["trial", "power"]);
     assert_eq!(nothing.code(), Some(2), "{}", nothing.stderr);
 }
+
+#[test]
+fn checks_of_hosts_are_sent_to_the_command_that_holds_them_against_each_other() {
+    let place = tempfile::tempdir().unwrap();
+    let checked = plumb(&["check", "--only", "swappiness", "--window", "100ms", "--output", "json"]);
+    let [a, b] = ["a.json", "b.json"].map(|name| place.path().join(name).display().to_string());
+    for document in [&a, &b] {
+        std::fs::write(document, &checked.stdout).unwrap();
+    }
+    let both = plumb(&["compare", &a, &b]);
+    assert_eq!(both.code(), Some(2), "{}", both.stderr);
+    assert!(both.stderr.contains("are checks of hosts, and not runs"), "{}", both.stderr);
+    assert!(both.stderr.contains(&format!("hint: plumb check {a} {b} holds")), "{}", both.stderr);
+    assert!(matches!(plumb(&["check", &a, &b]).code(), Some(0 | 1)), "what the hint names is taken");
+    let one = plumb(&["compare", &a, "nowhere"]);
+    assert_eq!(one.code(), Some(2), "{}", one.stderr);
+    assert!(one.stderr.contains("a.json is the check of a host, and not a run"), "{}", one.stderr);
+}

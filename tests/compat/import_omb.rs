@@ -91,7 +91,13 @@ fn mistakes_are_told_with_their_place() {
     let told = refused(import(&WORKLOAD.replace("Rate: 500", "Rate: 0"), DRIVER, &[]));
     assert!(told.contains("--goal p99=20ms"), "{told}");
     let told = refused(import(WORKLOAD, &DRIVER.replace("acks=1", "lingr.ms=1"), &[]));
-    assert!(told.contains("lingr.ms"), "{told}");
+    assert!(
+        told.contains("d.yaml:7: producerConfig lingr.ms: refused: the client does not take it: "),
+        "{told}"
+    );
+    assert!(!told.contains("lingr.ms: taken"), "{told}");
+    let told = refused(import(&format!("{WORKLOAD}topics: 1\n"), DRIVER, &[]));
+    assert!(told.contains("error: w.yaml:15:1: `topics` is written twice"), "{told}");
     assert!(refused(import(WORKLOAD, DRIVER, &["--output", "csv"])).contains("--run"));
     assert!(
         refused(Program::new(["import", "omb", "none.yaml", "--driver", "d.yaml"])).contains("none.yaml")

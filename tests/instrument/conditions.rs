@@ -22,7 +22,7 @@ fn a_run_fails_by_its_user_s_conditions_and_tells_continuous_integration() {
     assert_eq!(met.code(), Some(1), "{}", met.stderr);
     assert!(met.stderr.contains("fail-if max>1ns: FAILED"), "{}", met.stderr);
     let xml = std::fs::read_to_string(met.path("again.xml")).unwrap();
-    assert!(xml.contains("<failure message=\"max&#62;1ns is met: "), "{xml}");
+    assert!(xml.contains("<failure message=\"it fails on max&#62;1ns, and "), "{xml}");
 
     let absent = again(&["--fail-if", "p99.9>10s"]);
     assert_eq!(absent.code(), Some(1), "{}", absent.stderr);

@@ -96,6 +96,16 @@ fn a_command_after_a_block_that_failed_is_run_again_before_the_trial_goes_on() {
     assert!(is_left(&ended.path("")));
     let calls = || std::fs::read_to_string(ended.path("calls.txt")).unwrap().matches("after\n").count();
     assert_eq!(calls(), 1);
+    let status = within(&ended.path(""), &["tune", "status"]).run();
+    let run = std::fs::canonicalize(ended.path("run")).unwrap().display().to_string();
+    for said in [
+        format!("a command by the trial {run}: left by a trial that was killed\n"),
+        "perhaps to be run: the command after a block of \"hooked\" (pair 1): echo after >> calls.txt"
+            .to_owned(),
+        format!("to undo it: plumb trial run --resume {run} runs the command and goes on with it\n"),
+    ] {
+        assert!(status.stdout.contains(&said), "{said}: {}", status.stdout);
+    }
 
     // Others hear of it: another trial is refused, a run is suspect.
     let directory = ended.path("");

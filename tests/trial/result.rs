@@ -214,6 +214,6 @@ fn a_trial_from_flags_holds_its_users_conditions_and_tells_continuous_integratio
     assert_eq!(ended.code(), Some(1), "{}", ended.stderr);
     assert!(ended.stderr.contains("fail-if p50>1us: FAILED"), "{}", ended.stderr);
     let xml = std::fs::read_to_string(ended.path("plumb.xml")).unwrap();
-    assert!(xml.contains("<failure message=\"p50&#62;1us is met: "), "{xml}");
+    assert!(xml.contains("<failure message=\"it fails on p50&#62;1us, and "), "{xml}");
     assert!(xml.contains("linger.ms=5\" name=\"trial\">"), "{xml}");
 }

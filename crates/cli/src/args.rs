@@ -418,7 +418,7 @@ pub(crate) enum ReportFormat {
     Text,
     /// The whole document, for programs.
     Json,
-    /// One row a step.
+    /// One row a step, and of a trial one a pair.
     Csv,
     /// A step as a result file of the Open Messaging Benchmark.
     Omb,

@@ -106,6 +106,7 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<Cow<'static, str>> {
         let hint = faulty(cause)?.hint()?;
         let part = cause.downcast_ref().map_or(cause, SessionError::of_part);
         let meant = part.downcast_ref().and_then(meant_property);
+        let meant = meant.or_else(|| part.downcast_ref().and_then(meant_key));
         Some(meant.map_or(hint.clone(), |meant| format!("{meant} {hint}").into()))
     })
 }
@@ -120,6 +121,13 @@ fn meant_property(error: &LoadError) -> Option<String> {
     let unknown = reason.contains("No such configuration property") || reason.contains("does not have it");
     let known = crate::client_properties::KNOWN.iter().copied();
     if unknown { near::question(&near::near(key, known)) } else { None }
+}
+
+/// The key that the user probably meant by one that a scenario does not have there.
+fn meant_key(error: &ScenarioFileError) -> Option<String> {
+    let ScenarioFileError::Content { message, .. } = error else { return None };
+    let (word, rest) = message.split_once("unknown field `")?.1.split_once("`, expected one of ")?;
+    near::question(&near::near(word, rest.lines().next()?.split(", ")))
 }
 
 #[cfg(test)]
@@ -169,7 +177,7 @@ mod tests {
     fn a_property_that_is_nearly_one_is_asked_about_before_the_names_are_said_to_be_the_librarys() {
         let of = |reason: &str| {
             let (key, value) = ("lingerms".to_owned(), "5".to_owned());
-            hint(&LoadError::Property { key, value, reason: reason.to_owned() }.into()).unwrap()
+            hint(&LoadError::Property { key, value, reason: reason.to_owned(), role: None }.into()).unwrap()
         };
         let names = "the names are librdkafka's: see its CONFIGURATION.md";
         assert_eq!(of("No such configuration property"), format!("did you mean linger.ms? {names}"));

@@ -20,7 +20,7 @@ use plumb_report::sheet::{self, Sheet};
 use plumb_report::{fleet, host, path, probe, search};
 use plumb_session::run_dir::{DOCUMENT as RUN, RunDirError};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use std::path::{Path, PathBuf};
 
 /// The page's name in every directory.
@@ -78,6 +78,18 @@ impl ResultKind {
             ResultKind::Path => "path.json",
             ResultKind::Check => "check.json",
             ResultKind::Search => "search.json",
+        }
+    }
+
+    /// What it is, in words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            ResultKind::Probe => "a probe",
+            ResultKind::Size => "a sizing",
+            ResultKind::Fleet => "a trial on a fleet",
+            ResultKind::Path => "a watched path",
+            ResultKind::Check => "the check of a host",
+            ResultKind::Search => "a search",
         }
     }
 }
@@ -157,9 +169,14 @@ pub(crate) fn carry_profiles(path: &mut ObservedPath, from: &Path, to: Option<&P
     }
 }
 
+/// The kind of a result that is no run, by its directory or document.
+pub(crate) fn kind(path: &Path) -> Option<ResultKind> {
+    find(path).map(|(kind, _)| kind)
+}
+
 /// True if a directory, or a document, is of a watched path.
 pub(crate) fn is_path(path: &Path) -> bool {
-    matches!(find(path), Some((ResultKind::Path, _)))
+    kind(path) == Some(ResultKind::Path)
 }
 
 /// A watched path: the document in a directory, or the file itself.
@@ -335,19 +352,29 @@ fn find(path: &Path) -> Option<(ResultKind, PathBuf)> {
     let kind = ResultKind::ALL
         .into_iter()
         .find(|kind| path.file_name().is_some_and(|name| name == kind.document()))
-        .or_else(|| says_path(path).then_some(ResultKind::Path))?;
+        .or_else(|| said_kind(path))?;
     Some((kind, path.to_owned()))
 }
 
-/// True if a file of another name is the document of a watched path, such as what `--output json` printed.
-fn says_path(path: &Path) -> bool {
+/// The kind of a file of another name, such as what `--output json` printed, by fields that no other document has.
+fn said_kind(path: &Path) -> Option<ResultKind> {
     #[derive(serde::Deserialize)]
-    struct Head {
+    struct OfPath {
         #[serde(rename = "kind")]
         _kind: PathKind,
     }
-    let text = path.is_file().then(|| fs_err::read_to_string(path).ok()).flatten();
-    text.is_some_and(|text| serde_json::from_str::<Head>(&text).is_ok())
+    #[derive(serde::Deserialize)]
+    struct OfCheck {
+        #[serde(rename = "checks")]
+        _checks: IgnoredAny,
+        #[serde(rename = "also_changed_by")]
+        _also_changed_by: IgnoredAny,
+    }
+    let text = path.is_file().then(|| fs_err::read_to_string(path).ok()).flatten()?;
+    if serde_json::from_str::<OfPath>(&text).is_ok() {
+        return Some(ResultKind::Path);
+    }
+    serde_json::from_str::<OfCheck>(&text).is_ok().then_some(ResultKind::Check)
 }
 
 fn read_probe(path: &Path, text: &str) -> Result<Shown> {

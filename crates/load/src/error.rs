@@ -17,12 +17,26 @@ pub enum LoadError {
         value: String,
         /// The library's words.
         reason: String,
+        /// `producer` or `consumer`, where one of the two has it.
+        role: Option<&'static str>,
     },
     /// Usage: the client library refuses the properties together, or does not say which.
     #[error("the client library refuses the properties: {reason}")]
     Properties {
         /// The library's words.
         reason: String,
+        /// `producer` or `consumer`, where one of the two has them.
+        role: Option<&'static str>,
+    },
+    /// Usage: a property of producers is written for consumers, or the other way round.
+    #[error("client property {key} is one of {of}s, and {role}s ignore it")]
+    OfOtherRole {
+        /// The property.
+        key: String,
+        /// `producer` or `consumer`: whose block it stands in.
+        role: &'static str,
+        /// The other: whose property it is.
+        of: &'static str,
     },
     /// Usage: the payload file cannot be read.
     #[error("payload file {path}: {reason}")]
@@ -181,7 +195,20 @@ impl LoadError {
     /// A property that is refused. A secret's value is left out.
     pub(crate) fn property(key: &str, value: &str, reason: impl Into<String>) -> Self {
         let value = secret::shown(key, value).to_owned();
-        LoadError::Property { key: key.to_owned(), value, reason: reason.into() }
+        LoadError::Property { key: key.to_owned(), value, reason: reason.into(), role: None }
+    }
+
+    /// Properties that are refused together, or of which it is not known which is.
+    pub(crate) fn properties(reason: impl Into<String>) -> Self {
+        LoadError::Properties { reason: reason.into(), role: None }
+    }
+
+    /// The same, of the producers' or the consumers' properties.
+    pub(crate) fn of_role(mut self, of: &'static str) -> Self {
+        if let LoadError::Property { role, .. } | LoadError::Properties { role, .. } = &mut self {
+            role.get_or_insert(of);
+        }
+        self
     }
 }
 
@@ -192,6 +219,7 @@ impl LoadError {
         match self {
             LoadError::Property { .. }
             | LoadError::Properties { .. }
+            | LoadError::OfOtherRole { .. }
             | LoadError::TooLargeForProducer { .. }
             | LoadError::TooLarge { .. } => true,
             // The library's own errors (no answer, no connection) have names that begin with an underscore.
@@ -206,6 +234,7 @@ impl HasFault for LoadError {
         match self {
             LoadError::Property { .. }
             | LoadError::Properties { .. }
+            | LoadError::OfOtherRole { .. }
             | LoadError::PayloadFile { .. }
             | LoadError::TooLargeForProducer { .. } => Fault::User,
             LoadError::OneProcess { .. } | LoadError::NotOfWorker { .. } => Fault::User,
@@ -249,7 +278,10 @@ impl HasFault for LoadError {
             LoadError::Unreachable { .. } => {
                 "check the address, the port and the firewall between here and there"
             }
-            LoadError::Properties { reason } if reason.contains(".location failed") => {
+            LoadError::OfOtherRole { of, .. } => {
+                return Some(format!("write it under `{of}:` (-X {of}.KEY=VALUE), or leave it out").into());
+            }
+            LoadError::Properties { reason, .. } if reason.contains(".location failed") => {
                 "is the file that this property names there, readable, and in the PEM format?"
             }
             LoadError::Properties { .. } => {

@@ -27,6 +27,7 @@ use crate::error::LoadError;
 use crate::job::{BlockSpec, ProducerJob};
 use crate::librdkafka;
 use crate::librdkafka::connect::Cluster;
+use crate::one_sided::{CONSUMER, PRODUCER};
 use crate::seconds::Seconds;
 use crate::segment::Segment;
 use crate::shared::Shared;
@@ -171,9 +172,10 @@ fn properties(
 pub(crate) fn check(step: &StepPlan, security: &Properties) -> Result<(), LoadError> {
     let Some(ExternalPlan { producer, consumer }) = &step.external else { return Ok(()) };
     let mut here = step.clone();
-    for (program, own) in [(producer, &mut here.producer), (consumer, &mut here.consumer)] {
+    let clients = [(PRODUCER, producer, &mut here.producer), (CONSUMER, consumer, &mut here.consumer)];
+    for (role, program, own) in clients {
         if let ClientProgram::Java(_) = program {
-            names::check(own)?;
+            names::check(role, own).map_err(|error| error.of_role(role))?;
             names::connection_for_java(security)?;
         }
         if program.is_external() {

@@ -22,6 +22,7 @@ mod job;
 pub mod keys;
 pub mod librdkafka;
 pub mod observation;
+pub mod one_sided;
 mod pace;
 pub mod patience;
 pub mod payload;

@@ -19,6 +19,7 @@ use crate::client_outcome::ClientOutcome;
 use crate::error::LoadError;
 use crate::job::{BlockSpec, ProducerJob};
 use crate::librdkafka::connect::Cluster;
+use crate::one_sided::{self, CONSUMER, PRODUCER};
 use crate::seconds::Seconds;
 use crate::shared::Shared;
 use cluster::{BrokerAddress, ClusterView};
@@ -114,8 +115,10 @@ impl Clients {
 
 /// Refuses a step whose properties the driver does not take.
 pub(crate) fn check(step: &StepPlan, security: &Properties) -> Result<(), LoadError> {
-    let socket = settings::producer(step)?.socket;
-    settings::consumer(step)?;
+    one_sided::check(PRODUCER, step.producer.keys())?;
+    let socket = settings::producer(step).map_err(|error| error.of_role(PRODUCER))?.socket;
+    one_sided::check(CONSUMER, step.consumer.keys())?;
+    settings::consumer(step).map_err(|error| error.of_role(CONSUMER))?;
     security::transport(security, socket).map(drop)
 }
 
@@ -149,7 +152,7 @@ fn chain(error: &dyn Error) -> String {
 fn load_error(error: WireError, bootstrap: &str) -> LoadError {
     let (bootstrap, reason) = (bootstrap.to_owned(), chain(&error));
     match error {
-        WireError::Settings { .. } => LoadError::Properties { reason },
+        WireError::Settings { .. } => LoadError::properties(reason),
         WireError::Tls { .. } | WireError::ListenerSpeaksTls { .. } => LoadError::Tls { bootstrap, reason },
         WireError::Authentication { .. } => LoadError::Authentication { bootstrap, reason },
         WireError::Refused { .. } | WireError::Version { .. } => {

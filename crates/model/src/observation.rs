@@ -197,8 +197,8 @@ pub struct Accounting {
     /// Records of this run whose stamp or length was damaged.
     pub corrupt: u64,
     /// Offsets within the logs' growth that consumers passed over and no acknowledgement names: at them there is no record for consumers, but a
-    /// marker of a transaction, an aborted record, or what was deleted or compacted away. Absent where nobody consumed, and
-    /// where the logs could not be asked where they begin.
+    /// marker of a transaction, an aborted record, or what was deleted or compacted away; so looks a message of unknown outcome that reached the
+    /// log when consumers had ended. Absent where nobody consumed, and where the logs could not be asked where they begin.
     #[serde(default)]
     pub gaps: Option<u64>,
     /// Offsets by which the logs' beginnings moved within the blocks, summed over partitions: what retention or a request deleted while they ran.

@@ -4,6 +4,7 @@ mod external;
 mod labs;
 mod load;
 mod own_rate;
+mod places;
 
 pub use external::{ClientProgram, ExternalPlan, JavaClient};
 pub use labs::heap_mib;

@@ -60,7 +60,7 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
     };
     own_clusters.resize(setups.len(), None);
     sweep::refuse_too_many(scenario, &setups)?;
-    let mut steps = Vec::new();
+    let (mut steps, mut places) = (Vec::new(), Vec::new());
     for (index, setup) in setups.iter().enumerate() {
         let mut variants = sweep::variants(scenario, setup, index);
         if is_trial {
@@ -98,17 +98,18 @@ pub fn resolve(scenario: &Scenario, sources: &Sources) -> Result<Plan, ResolveEr
             large_values::make_room(&mut step, &at, &mut trail.origins);
             topic_configs::check(&step, &at, &trail)?;
             steps.push(step);
+            places.push(trail.place_of_setup(&variant.place));
         }
     }
     if is_trial && steps.iter().any(|step| step.load.shows_queue()) {
         return Err(ResolveError::Conflict {
-            place: String::new(),
+            place: trail.source_place("load.purpose"),
             first: "load.purpose".into(),
             second: "arms".into(),
             reason: "a trial compares latencies or rates of paths that keep up; use setups, each with its queue",
         });
     }
-    check_names(&steps, is_trial)?;
+    check_names(&steps, &places, is_trial)?;
     let trial = match is_trial {
         true => Some(trial::plan(scenario, &cluster, &mut steps, &mut trail)?),
         false => None,
@@ -210,24 +211,27 @@ fn default_blocks(steps: &[StepPlan]) -> u32 {
     if steps.len() < 2 { 1 } else { u32::try_from(shortest / 20).unwrap_or(5).clamp(1, 5) }
 }
 
-fn check_names(steps: &[StepPlan], is_trial: bool) -> Result<(), ResolveError> {
+/// `places`: where each step is written, for the front of a message.
+fn check_names(steps: &[StepPlan], places: &[String], is_trial: bool) -> Result<(), ResolveError> {
     let mut seen = std::collections::BTreeSet::new();
     let twice = steps.iter().enumerate().find(|(_, step)| !seen.insert(&step.name));
     let Some((index, step)) = twice else { return Ok(()) };
-    let name = step.name.clone();
+    let (name, place) = (step.name.clone(), places[index].clone());
     // The last step of a trial is the reference's second one.
     if is_trial && index + 1 == steps.len() {
+        let arm = steps.iter().position(|step| step.name == name);
         return Err(ResolveError::Reserved {
-            place: String::new(),
+            place: arm.map(|arm| places[arm].clone()).unwrap_or_default(),
             path: format!("arms.{name:?}"),
             reason: "the reference runs once more under that name: call the arm differently",
         });
     }
     if !is_trial {
-        return Err(ResolveError::SameName { name });
+        return Err(ResolveError::SameName { place, name });
     }
     let is_reference = name == steps[0].name;
     Err(ResolveError::SameArm {
+        place,
         count: if is_reference { "the reference and an arm are both" } else { "two arms are" },
         hint: match is_reference {
             true => {

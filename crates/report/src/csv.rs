@@ -1,4 +1,5 @@
-//! One row a step, for spreadsheets and scripts. Units stand in the column names; an absent figure is an empty cell.
+//! One row a step, for spreadsheets and scripts. Units stand in the column names; an absent figure is an empty cell. Of a trial the pairs
+//! follow, a table of their own after an empty line.
 
 pub mod pairs;
 
@@ -7,13 +8,16 @@ use plumb_model::document::{RunDocument, StepResult};
 use plumb_model::observation::{Distribution, Interval, StageName};
 use plumb_model::plan::StepPlan;
 
-/// The document's steps as CSV (RFC 4180, `\n` at line ends, header first).
+/// The document's steps as CSV (RFC 4180, `\n` at line ends, header first), then a trial's pairs.
 pub fn render(document: &RunDocument) -> String {
     let document = queues::without_their_times(document);
     let document = document.as_ref();
     let mut out = line(columns(document, &StepResult::default()).into_iter().map(|(name, _)| name));
     for step in &document.steps {
         out += &line(columns(document, step).into_iter().map(|(_, cell)| cell));
+    }
+    if document.trial.is_some() {
+        out += &format!("\n{}", pairs::render(document));
     }
     out
 }

@@ -101,7 +101,9 @@ fn verdict(document: &RunDocument) -> Outcome {
 fn outcome(result: &ConditionResult) -> Outcome {
     let value = result.value.as_deref().unwrap_or("absent");
     match &result.answer {
-        Answer::Met => Outcome::Failed(format!("{} is met: {value}", printable(&result.condition))),
+        Answer::Met => {
+            Outcome::Failed(format!("it fails on {}, and {value} was measured", printable(&result.condition)))
+        }
         Answer::NotMet => Outcome::Passed(value.to_owned()),
         Answer::NotKnown(reason) => Outcome::NotKnown(format!("not known: {}", printable(reason))),
     }

@@ -19,11 +19,16 @@ pub(crate) fn discrepancies(step: &StepResult) -> Vec<String> {
 /// The messages of others on the topic, in words: the step's own may all be accounted for beside them.
 fn of_others(step: &StepResult) -> Vec<String> {
     let accounting = &step.accounting;
+    // A record that came late into the log, after its time-out, was perhaps not there yet when the last consumer read.
+    let without_a_record = match accounting.unknown {
+        0 => "offsets in the logs without a record for consumers (markers of transactions, records removed)",
+        _ => {
+            "offsets in the logs at which consumers were given no record (messages of unknown outcome that reached the log late, markers of \
+             transactions, records removed)"
+        }
+    };
     let counted = [
-        (
-            accounting.gaps.unwrap_or(0),
-            "offsets in the logs without a record for consumers (markers of transactions, records removed)",
-        ),
+        (accounting.gaps.unwrap_or(0), without_a_record),
         (accounting.foreign, "on the topic that this run did not send"),
     ];
     let seen = counted.into_iter().filter(|(n, _)| *n > 0);
@@ -190,10 +195,22 @@ mod tests {
                 "9 with an acknowledge time above the histogram's range",
                 "broker's offsets grew by 20, acknowledged were 6 and of unknown outcome 2 (warm-up included)",
                 "13 sent, but 11 acknowledged + failed + unknown: the instrument miscounted",
-                "17 offsets in the logs without a record for consumers (markers of transactions, records removed)",
+                "17 offsets in the logs at which consumers were given no record (messages of unknown outcome that reached the log late, \
+                 markers of transactions, records removed)",
                 "5 on the topic that this run did not send",
             ]
         );
+    }
+
+    #[test]
+    fn offsets_without_a_record_may_be_late_messages_only_where_an_outcome_is_unknown() {
+        let mut beside = step(Counts::default());
+        beside.accounting.gaps = Some(1);
+        let said =
+            "1 offsets in the logs without a record for consumers (markers of transactions, records removed)";
+        assert_eq!(discrepancies(&beside), [said]);
+        beside.accounting.unknown = 1;
+        assert!(discrepancies(&beside)[0].contains("reached the log late"), "{:?}", discrepancies(&beside));
     }
 
     #[test]

@@ -173,6 +173,15 @@ pub(crate) fn single(trial: &TrialResult) -> bool {
     trial.verdicts.len() == 1
 }
 
+/// What the p of the metric that decides allows for, where several arms are held against each other; the last row is the noise floor.
+pub(crate) fn deciding_p(trial: &TrialResult) -> Option<&'static str> {
+    (!single(trial)).then_some("p allows for all these pairs of arms (Holm), the last row's for none")
+}
+
+/// The same of the other metrics.
+pub(crate) const OTHERS_P: &str = "p of those that may veto is each one's own: an allowance for the others would let harm pass; that of all \
+                                   others allows for how many there are (Benjamini and Hochberg)";
+
 /// The metrics besides the one that decides: all where one arm is held against one other, else those that tell a difference
 /// or could not be told; with how many are not shown.
 pub(crate) fn others(trial: &TrialResult) -> (Vec<&MetricResult>, usize) {

@@ -60,9 +60,11 @@ fn a_trial_has_its_verdicts_its_pairs_and_what_to_know_before_relying_on_it() {
         "needs 10000 messages a block",
         "1 of 12 pairs is left out",
         "Pair 5 is left out",
+        "p of those that may veto is each one&#39;s own",
     ] {
         assert!(html.contains(part), "{part}");
     }
+    assert!(!html.contains("p, adjusted"), "that of a guardrail is not");
     // Eleven pairs in the chart of the arm, eleven in that of the reference against itself.
     assert_eq!(html.matches("class=\"pair-line\"").count(), 22);
 }

@@ -184,6 +184,18 @@ fn verdicts_that_another_judgement_would_not_give_are_told_and_nothing_else() {
 }
 
 #[test]
+fn p_is_said_to_allow_for_other_comparisons_only_where_it_does() {
+    let wide = |document: &RunDocument| render(document, TextStyle { width: 500, ..PLAIN });
+    let (one, several) = (wide(&sample::trial::one_arm()), wide(&sample::trial::several_arms()));
+    for text in [&one, &several] {
+        assert!(text.contains("* may veto; p of those that may veto is each one's own"), "{text}");
+        assert!(!text.contains("p, adjusted"), "{text}");
+    }
+    assert!(several.contains("p allows for all these pairs of arms (Holm)"), "{several}");
+    assert!(!one.contains("Holm"), "{one}");
+}
+
+#[test]
 fn every_pair_of_a_trial_is_a_row() {
     let csv = plumb_report::csv::pairs::render(&sample::trial::one_arm());
     let rows: Vec<&str> = csv.lines().collect();
@@ -192,6 +204,19 @@ fn every_pair_of_a_trial_is_a_row() {
     // Eleven pairs of five metrics that have values, and of the reference against itself.
     assert_eq!(rows.len(), 1 + 11 * 6);
     assert!(rows[66].contains(",\"default, again\",default,12,"), "{}", rows[66]);
+}
+
+#[test]
+fn the_csv_of_a_trial_has_its_steps_and_after_an_empty_line_its_pairs() {
+    let trial = sample::trial::one_arm();
+    let csv = plumb_report::csv::render(&trial);
+    let (steps, pairs) = csv.split_once("\n\n").unwrap();
+    assert_eq!(steps.lines().count(), 1 + trial.steps.len());
+    assert_eq!(pairs, plumb_report::csv::pairs::render(&trial));
+    assert!(
+        !plumb_report::csv::render(&sample::full()).contains("\n\n"),
+        "a run that is no trial has no pairs"
+    );
 }
 
 fn without_escapes(text: &str) -> String {

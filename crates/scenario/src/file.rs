@@ -1,6 +1,7 @@
 //! Reads a scenario file: strict, and with the place of every value for the plan's origins.
 
 use crate::yaml::Value;
+use crate::yaml_error::{self, YamlFault};
 use plumb_model::fault::{Fault, HasFault};
 use plumb_model::plan::Origin;
 use plumb_model::resolve::Sources;
@@ -16,7 +17,7 @@ pub enum ScenarioFileError {
     #[error("cannot read the scenario")]
     Read(#[from] std::io::Error),
     #[error("{message}")]
-    Content { message: String },
+    Content { message: String, hint: Option<&'static str> },
 }
 
 impl HasFault for ScenarioFileError {
@@ -27,7 +28,8 @@ impl HasFault for ScenarioFileError {
     fn hint(&self) -> Option<Cow<'static, str>> {
         let hint = match self {
             ScenarioFileError::Read(_) => "ready ones are in scenarios/",
-            ScenarioFileError::Content { .. } => {
+            ScenarioFileError::Content { hint: Some(hint), .. } => hint,
+            ScenarioFileError::Content { hint: None, .. } => {
                 "docs/reference/scenario.schema.json lists every key; scenarios/ has examples"
             }
         };
@@ -49,8 +51,9 @@ pub fn read(path: &Path) -> Result<(Scenario, Sources), ScenarioFileError> {
 /// # Errors
 /// A text that is no scenario.
 pub fn parse(path: &str, text: &str) -> Result<(Scenario, Sources), ScenarioFileError> {
-    let content = |error: serde_saphyr::Error| ScenarioFileError::Content {
-        message: reworded(path, &error.to_string()),
+    let content = |error: serde_saphyr::Error| {
+        let YamlFault { message, hint } = yaml_error::fault(path, text, &error);
+        ScenarioFileError::Content { message, hint }
     };
     let scenario: Scenario = serde_saphyr::from_str(text).map_err(content)?;
     let tree: Value = serde_saphyr::from_str(text).map_err(content)?;
@@ -58,44 +61,6 @@ pub fn parse(path: &str, text: &str) -> Result<(Scenario, Sources), ScenarioFile
     note(&tree, "", path, &mut sources);
     Ok((scenario, sources))
 }
-
-/// The parser's message with the file's name, each thing said once, and no names of Rust types.
-fn reworded(path: &str, message: &str) -> String {
-    let mut text = message.to_owned();
-    for (rust, plain) in TYPES {
-        text = text.replace(&format!("expected {rust}"), &format!("expected {plain}"));
-    }
-    text = text
-        .replace("non-finite float ", "")
-        .replace(" rejected by the configured policy", " is no finite number");
-    if let Some((before, rest)) = text.split_once("duplicate mapping key: ")
-        && let Some((key, after)) = rest.split_once(", set DuplicateKeyPolicy in Options if acceptable")
-    {
-        let again = format!("`{key}` is written twice");
-        let after = after.replace(
-            &format!("^ duplicate mapping key: {key}, set DuplicateKeyPolicy in Options if acceptable"),
-            "^",
-        );
-        text = format!("{before}{again}{after}");
-    }
-    let placed = text.strip_prefix("error: line ").and_then(|rest| {
-        let (line, rest) = rest.split_once(" column ")?;
-        let (column, rest) = rest.split_once(": ")?;
-        let (what, snippet) = rest.split_once('\n')?;
-        let (_, snippet) = snippet.split_once('\n')?;
-        Some(format!("{path}:{line}:{column}: {what}\n{}", snippet.replace(&format!("^ {what}"), "^")))
-    });
-    placed.unwrap_or_else(|| format!("{path}: {text}"))
-}
-
-/// The words of the parser for what it expects, and those that users have for it.
-const TYPES: &[(&str, &str)] = &[
-    ("f64", "a number"),
-    ("u64", "a whole number"),
-    ("u32", "a whole number"),
-    ("string scalar", "a text"),
-    ("a string", "a text"),
-];
 
 /// Notes the places of the keys below `at`.
 fn note(tree: &Value, at: &str, file: &str, sources: &mut Sources) {

@@ -120,6 +120,12 @@ pub(crate) fn translate(role: Role, name: &str, value: &str) -> Translation {
             },
             Err(_) => Translation::Refused("it is a number of bytes"),
         },
+        // librdkafka has it for producers alone.
+        "request.timeout.ms" if role == Role::Consumer => Translation::Renamed {
+            name: "socket.timeout.ms",
+            value: value.to_owned(),
+            note: "librdkafka's name for a consumer",
+        },
         "send.buffer.bytes" => buffer("socket.send.buffer.bytes", value),
         "receive.buffer.bytes" => buffer("socket.receive.buffer.bytes", value),
         "partition.assignment.strategy" if role == Role::Consumer && value.contains('.') => {
@@ -208,6 +214,8 @@ mod tests {
             "range,cooperative-sticky"
         );
         assert_eq!(translate(Role::Producer, "linger.ms", "1"), Translation::Same);
+        assert_eq!(renamed(Role::Consumer, "request.timeout.ms", "9"), ("socket.timeout.ms", "9".to_owned()));
+        assert_eq!(translate(Role::Producer, "request.timeout.ms", "9"), Translation::Same);
     }
 
     #[test]

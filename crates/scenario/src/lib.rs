@@ -9,3 +9,4 @@ mod java_client;
 pub mod omb;
 pub mod perf_test;
 pub mod yaml;
+pub mod yaml_error;

@@ -10,6 +10,7 @@ use plumb_lab::sink::SinkError;
 use plumb_link::{LinkError, SecretError};
 use plumb_load::LoadError;
 use plumb_model::fault::{Fault, HasFault, UsageError};
+use plumb_model::plan::Origin;
 use plumb_model::resolve::ResolveError;
 use plumb_observe::ObserveError;
 use plumb_probe::crypto::CryptoError;
@@ -43,6 +44,9 @@ pub enum SessionError {
     Resume(#[from] ResumeError),
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// A client refuses what stands at this place.
+    #[error("{place}: {error}")]
+    Placed { place: Origin, error: LoadError },
     #[error(transparent)]
     Link(#[from] LinkError),
     #[error(transparent)]
@@ -88,7 +92,7 @@ impl SessionError {
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         match self {
-            SessionError::Load(error) => error.is_refusal(),
+            SessionError::Load(error) | SessionError::Placed { error, .. } => error.is_refusal(),
             SessionError::Setting(error) => error.is_refusal(),
             _ => false,
         }
@@ -101,7 +105,7 @@ impl SessionError {
             SessionError::Resolve(error) => error,
             SessionError::RunDir(error) => error,
             SessionError::Resume(error) => error,
-            SessionError::Load(error) => error,
+            SessionError::Load(error) | SessionError::Placed { error, .. } => error,
             SessionError::Link(error) => error,
             SessionError::Secret(error) => error,
             SessionError::Lab(error) => error,

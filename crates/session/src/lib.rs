@@ -55,6 +55,7 @@ mod unmeasured;
 mod utc;
 mod watcher;
 mod workers;
+mod written;
 
 pub use arm_changes::HookError;
 pub use bmc::{bmc_certificate, bmc_login};

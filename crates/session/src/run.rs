@@ -27,6 +27,7 @@ use crate::targets::Targets;
 use crate::unmeasured::{self, RunPart};
 use crate::watcher::{Event, Watcher, WayOn};
 use crate::workers::{self, WorkerCrew, WorkersOptions};
+use crate::written;
 use jiff::Timestamp;
 use plumb_load::LoadError;
 use plumb_load::calibrate::calibrate;
@@ -181,9 +182,10 @@ fn lost_block(document: &RunDocument, lost: &LostWorker) -> LostBlock {
 /// [`SessionError`] with what is refused.
 pub fn check(plan: &Plan) -> Result<ClientConfig> {
     let config = client_config::read(client_config::path(plan))?;
-    for step in &plan.steps {
+    for (index, step) in plan.steps.iter().enumerate() {
         let own = client_config::read(client_config::path_of_step(plan, step))?;
-        plumb_load::block::check(step, &own.properties)?;
+        plumb_load::block::check(step, &own.properties)
+            .map_err(|error| written::placed(plan, index, error))?;
     }
     for step in &plan.steps {
         external::programs(step)?;

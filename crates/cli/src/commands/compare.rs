@@ -4,7 +4,8 @@ use super::End;
 use super::search::{PROOF, SEARCH};
 use crate::args::{CompareArgs, CompareOutput};
 use crate::errors::UsageError;
-use crate::{judged, printer, result_dir, whole_file};
+use crate::result_dir::{self, ResultKind};
+use crate::{judged, printer, whole_file};
 use anyhow::{Context, Result};
 use plumb_judge::compare::{self, CompareError, Side, paths};
 use plumb_judge::settings_search::{AS_IS, PROPOSED};
@@ -22,6 +23,7 @@ pub(super) fn compare(arguments: &CompareArgs) -> Result<End> {
             return Err(UsageError::new(message, "give two watched paths, or two runs").into());
         }
     }
+    refuse_results_of_other_kinds(&arguments.first, &arguments.second)?;
     if arguments.html.is_some() {
         let hint = "of runs there is --output text or json; plumb report RUN --html FILE draws one of them";
         return Err(UsageError::new("--html is for two watched paths", hint).into());
@@ -37,6 +39,23 @@ pub(super) fn compare(arguments: &CompareArgs) -> Result<End> {
         CompareOutput::Json => format!("{}\n", serde_json::to_string_pretty(&result)?),
     });
     Ok(End::Done)
+}
+
+/// Refuses what is neither a run nor a search; hosts are held against each other by another command.
+fn refuse_results_of_other_kinds(first: &str, second: &str) -> Result<(), UsageError> {
+    let places = [first, second].map(|place| (place, result_dir::kind(Path::new(place))));
+    if places.iter().all(|(_, kind)| *kind == Some(ResultKind::Check)) {
+        let hint = format!("plumb check {first} {second} holds hosts against each other");
+        return Err(UsageError::new(format!("{first} and {second} are checks of hosts, and not runs"), hint));
+    }
+    let other = places
+        .iter()
+        .find_map(|(place, kind)| Some((place, kind.filter(|kind| *kind != ResultKind::Search)?)));
+    let Some((place, kind)) = other else { return Ok(()) };
+    Err(UsageError::new(
+        format!("{place} is {}, and not a run", kind.words()),
+        "give two runs, or two watched paths; plumb check CHECK CHECK holds hosts against each other",
+    ))
 }
 
 /// Refuses a search as a whole, which is several runs.

@@ -9,7 +9,7 @@ use fs_err::os::unix::fs::OpenOptionsExt;
 use plumb_model::plan::{Driver, Origin, Plan, Properties};
 use plumb_model::resolve::resolve;
 use plumb_scenario::omb::fate::Fates;
-use plumb_scenario::omb::{self, Import, Request};
+use plumb_scenario::omb::{self, Import, Request, client};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
@@ -57,6 +57,10 @@ fn import_omb(arguments: &ImportOmbArgs) -> Result<End> {
         fates = Fates::default();
         import = omb::import(&Request { client: Driver::Librdkafka, ..request }, &mut fates);
     }
+    let import = import.and_then(|import| {
+        let refused = refused_keys(&import, &mut fates);
+        refused.map_or(Ok(import), Err)
+    });
     let as_json = !runs && arguments.output.output == OutputFormat::Json && import.is_ok();
     if !as_json && !fates.0.is_empty() {
         printer::note(fates.text().trim_end());
@@ -97,6 +101,14 @@ fn refused_by_the_client(import: &Import) -> Option<String> {
     let plan = plan(import).ok()?;
     let refused = |step| plumb_load::block::check(step, &Properties::new()).err();
     plan.steps.iter().find_map(refused).map(|error| error.to_string())
+}
+
+/// The error about keys of which the client, or the scenario, does not take what they come to; they have that fate then.
+fn refused_keys(import: &Import, fates: &mut Fates) -> Option<UsageError> {
+    match plan(import) {
+        Ok(plan) => client::refuse_by_client(&plan, fates).err(),
+        Err(error) => client::refuse_by_place(&error.to_string(), fates),
+    }
 }
 
 /// The imported scenario as a plan whose values name the benchmark's files as their origin.

@@ -1,35 +1,14 @@
 //! Client properties given as flags: `-X KEY=VALUE`, each to the client that it belongs to, or to both.
 
 use crate::errors::UsageError;
+use plumb_load::one_sided::{CONSUMER, PRODUCER, role_of};
 use plumb_model::plan::Origin;
 use plumb_model::resolve::Sources;
 use plumb_model::scenario::{OneOrMany, Scalar, SetupWords};
 
-/// Properties that only one kind of client has. Others go to both.
-const PRODUCER_ONLY: &[&str] = &[
-    "acks",
-    "request.required.acks",
-    "linger.ms",
-    "queue.buffering.max.ms",
-    "batch.size",
-    "batch.num.messages",
-    "compression.type",
-    "compression.codec",
-    "compression.level",
-    "enable.idempotence",
-    "partitioner",
-    "max.in.flight.requests.per.connection",
-    "max.in.flight",
-    "request.timeout.ms",
-    "message.timeout.ms",
-    "delivery.timeout.ms",
-    "queue.buffering.max.messages",
-    "queue.buffering.max.kbytes",
-    "retries",
-    "message.send.max.retries",
-    "sticky.partitioning.linger.ms",
-    "enable.gapless.guarantee",
-];
+/// Properties that librdkafka takes from either client, and that are of use to producers alone.
+const OF_USE_TO_PRODUCERS: &[&str] = &["max.in.flight.requests.per.connection", "max.in.flight"];
+/// How names of consumers' properties begin, also of those that librdkafka does not have.
 const CONSUMER_ONLY_STARTS: &[&str] = &[
     "fetch.",
     "auto.",
@@ -76,8 +55,10 @@ pub(super) fn place_at(
         (Some(key), _) => (true, false, key),
         (_, Some(key)) => (false, true, key),
         _ => {
-            let producer_only = PRODUCER_ONLY.contains(&key);
-            let consumer_only = CONSUMER_ONLY_STARTS.iter().any(|start| key.starts_with(start));
+            let of = role_of(key);
+            let producer_only = of == Some(PRODUCER) || OF_USE_TO_PRODUCERS.contains(&key);
+            let consumer_only =
+                of == Some(CONSUMER) || CONSUMER_ONLY_STARTS.iter().any(|start| key.starts_with(start));
             (!consumer_only, !producer_only, key)
         }
     };
@@ -130,6 +111,14 @@ mod tests {
         assert_eq!(keys(&setup.producer), ["linger.ms", "socket.nagle.disable"]);
         assert_eq!(keys(&setup.consumer), ["client.rack", "fetch.wait.max.ms", "socket.nagle.disable"]);
         assert!(place("linger.ms", &mut setup, &mut sources).is_err());
+        let mut setup = SetupWords::default();
+        for one_sided in
+            ["queue.buffering.backpressure.threshold=2", "max.in.flight=3", "offset.store.method=broker"]
+        {
+            place(one_sided, &mut setup, &mut sources).unwrap();
+        }
+        assert_eq!(keys(&setup.producer), ["max.in.flight", "queue.buffering.backpressure.threshold"]);
+        assert_eq!(keys(&setup.consumer), ["offset.store.method"]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Properties as the client for Java calls them: those of the connection translated, those of a step only checked.
 
 use crate::error::LoadError;
+use crate::one_sided;
 use plumb_model::plan::Properties;
 
 /// Properties that librdkafka has and the client for Java has under another name, or not at all: what to write instead.
@@ -24,8 +25,12 @@ const OF_LIBRDKAFKA: &[(&str, &str)] = &[
     ),
 ];
 
-/// Refuses properties that are librdkafka's and that the client for Java would ignore.
-pub(super) fn check(properties: &Properties) -> Result<(), LoadError> {
+/// Of producers alone in librdkafka, and of both in the client for Java.
+const OF_BOTH: &str = "request.timeout.ms";
+
+/// Refuses properties that the client for Java would ignore: librdkafka's, and those of the other side. `role`: whose they are.
+pub(super) fn check(role: &'static str, properties: &Properties) -> Result<(), LoadError> {
+    one_sided::check(role, properties.keys().filter(|name| *name != OF_BOTH))?;
     for (key, value) in properties {
         if let Some((_, instead)) = OF_LIBRDKAFKA.iter().find(|(name, _)| name == key) {
             return Err(LoadError::property(key, value, *instead));
@@ -123,9 +128,16 @@ mod tests {
 
     #[test]
     fn a_property_of_librdkafka_alone_is_refused_with_the_name_that_java_has_for_it() {
-        let error = check(&properties(&[("fetch.wait.max.ms", "10")])).unwrap_err();
+        let error = check("consumer", &properties(&[("fetch.wait.max.ms", "10")])).unwrap_err();
         assert!(error.to_string().contains("fetch.max.wait.ms"), "{error}");
-        assert!(check(&properties(&[("linger.ms", "0"), ("acks", "all")])).is_ok());
+        assert!(check("producer", &properties(&[("linger.ms", "0"), ("acks", "all")])).is_ok());
+    }
+
+    #[test]
+    fn a_property_of_the_other_side_is_refused_for_java_too_but_for_what_both_have_there() {
+        let misplaced = check("consumer", &properties(&[("linger.ms", "0")])).unwrap_err();
+        assert!(misplaced.to_string().contains("consumers ignore it"), "{misplaced}");
+        assert!(check("consumer", &properties(&[("request.timeout.ms", "9000")])).is_ok());
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::client_outcome::ClientOutcome;
 use crate::error::LoadError;
 use crate::job::{BlockSpec, ProducerJob};
 use crate::librdkafka::connect::Cluster;
+use crate::one_sided::{self, CONSUMER, PRODUCER};
 use crate::patience::Patience;
 use crate::produce::{Reported, Sent};
 use crate::seconds::Seconds;
@@ -127,14 +128,22 @@ impl Drop for Clients {
 
 /// Refuses a step whose properties the library does not take.
 pub(crate) fn check(step: &StepPlan, security: &Properties) -> Result<(), LoadError> {
-    for (role, own) in [(Role::Producer, &step.producer), (Role::Consumer, &step.consumer)] {
-        let client = Client::new(role, &properties(role, step, "plumb-check", security))?;
-        let effective = client.effective();
-        numbers_are_whole(own, &effective)?;
-        if role == Role::Producer {
-            sends_outside_transactions(own)?;
-            largest_value_fits(step, &effective)?;
-        }
+    for (role, name, own) in
+        [(Role::Producer, PRODUCER, &step.producer), (Role::Consumer, CONSUMER, &step.consumer)]
+    {
+        one_sided::check(name, own.keys())?;
+        check_role(step, security, role, own).map_err(|error| error.of_role(name))?;
+    }
+    Ok(())
+}
+
+fn check_role(step: &StepPlan, security: &Properties, role: Role, own: &Properties) -> Result<(), LoadError> {
+    let client = Client::new(role, &properties(role, step, "plumb-check", security))?;
+    let effective = client.effective();
+    numbers_are_whole(own, &effective)?;
+    if role == Role::Producer {
+        sends_outside_transactions(own)?;
+        largest_value_fits(step, &effective)?;
     }
     Ok(())
 }
@@ -142,12 +151,8 @@ pub(crate) fn check(step: &StepPlan, security: &Properties) -> Result<(), LoadEr
 /// Refuses an id for transactions: a producer that has one sends nothing outside of them, and no load here begins one.
 fn sends_outside_transactions(own: &Properties) -> Result<(), LoadError> {
     let Some(value) = own.get(TRANSACTIONAL_ID).filter(|value| !value.is_empty()) else { return Ok(()) };
-    Err(LoadError::Property {
-        key: TRANSACTIONAL_ID.to_owned(),
-        value: value.clone(),
-        reason: "the load is sent outside of transactions, which a producer with this property refuses"
-            .to_owned(),
-    })
+    let reason = "the load is sent outside of transactions, which a producer with this property refuses";
+    Err(LoadError::property(TRANSACTIONAL_ID, value, reason))
 }
 
 /// Refuses values that the library would not take from us.
@@ -176,7 +181,7 @@ fn numbers_are_whole(asked: &Properties, effective: &Properties) -> Result<(), L
         });
         if let Some(taken) = in_part {
             let reason = format!("the client library would take it as {taken}: write the number alone");
-            return Err(LoadError::Property { key: key.clone(), value: value.clone(), reason });
+            return Err(LoadError::property(key, value, reason));
         }
     }
     Ok(())

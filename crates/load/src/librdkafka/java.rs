@@ -40,6 +40,8 @@ pub struct Entry {
     pub key: String,
     /// Without escapes.
     pub value: String,
+    /// False of a line that is a key alone, which has an empty value by Java's rules.
+    pub has_value: bool,
 }
 
 /// Keys of the Java client that can be left out, each with the reason; for files, flags and other tools' files alike.
@@ -177,7 +179,8 @@ pub fn entries(content: &str) -> Vec<Entry> {
         }
         let (key, value) = split(&text);
         let line = u32::try_from(index + 1).unwrap_or(u32::MAX);
-        entries.push(Entry { line, key: unescape(key), value: unescape(value) });
+        let has_value = text.trim_end().len() > key.len();
+        entries.push(Entry { line, key: unescape(key), value: unescape(value), has_value });
     }
     entries
 }
@@ -253,6 +256,8 @@ mod tests {
             (9, "path", "c\\d"),
         ];
         assert_eq!(found, expected.map(|(line, key, value)| (line, key.to_owned(), value.to_owned())));
+        let has_value = |line: &str| entries(line)[0].has_value;
+        assert!(!has_value("alone") && !has_value("alone  ") && has_value("empty=") && has_value("spaced 1"));
     }
 
     #[test]

@@ -161,7 +161,7 @@ impl<'b, 'a> Producer<'b, 'a> {
             plumb_wire::compression::Codec::None => None,
             codec => Some(
                 Compressor::new(codec, settings.compression_level)
-                    .map_err(|error| LoadError::Properties { reason: error.to_string() })?,
+                    .map_err(|error| LoadError::properties(error.to_string()))?,
             ),
         };
         let partitions = shared.partitions();

@@ -45,7 +45,7 @@ pub(super) fn transport(properties: &Properties, socket: SocketSettings) -> Resu
         },
         ..TransportOptions::default()
     };
-    Transport::new(options).map_err(|error| LoadError::Properties { reason: error.to_string() })
+    Transport::new(options).map_err(|error| LoadError::properties(error.to_string()))
 }
 
 fn tls(properties: &Properties) -> TlsOptions {

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 pub(super) fn cluster(words: Option<&ClusterWords>, trail: &mut Trail) -> Result<ClusterPlan, ResolveError> {
     let Some(words) = words else {
         return Err(ResolveError::Missing {
+            place: String::new(),
             path: "cluster",
             reason: "say `lab` for a real broker on this machine, or where yours is: {bootstrap: \"host:9092\"}",
         });
@@ -26,6 +27,7 @@ pub(super) fn cluster(words: Option<&ClusterWords>, trail: &mut Trail) -> Result
             reason: "a run has one cluster",
         }),
         (None, None) => Err(ResolveError::Missing {
+            place,
             path: "cluster.bootstrap",
             reason: "without a lab, a run needs the address of a broker",
         }),

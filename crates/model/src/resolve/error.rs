@@ -33,22 +33,28 @@ pub enum ResolveError {
         reason: &'static str,
     },
     /// A value that must be given.
-    #[error("{path} is missing: {reason}")]
+    #[error("{place}{path} is missing: {reason}")]
     Missing {
+        /// `file:line: ` of what it is missing in, or nothing.
+        place: String,
         /// Path of the value.
         path: &'static str,
         /// The reason why it has no default.
         reason: &'static str,
     },
     /// Two steps of one name.
-    #[error("two setups are called {name:?}; each needs a name of its own")]
+    #[error("{place}two setups are called {name:?}; each needs a name of its own")]
     SameName {
+        /// `file:line: ` of the second, or nothing.
+        place: String,
         /// The name.
         name: String,
     },
     /// Two arms of one name.
-    #[error("{count} called {name:?}: {hint}")]
+    #[error("{place}{count} called {name:?}: {hint}")]
     SameArm {
+        /// `file:line: ` of the second, or nothing.
+        place: String,
         /// The name.
         name: String,
         /// The two.

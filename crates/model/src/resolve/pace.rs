@@ -71,6 +71,7 @@ pub(super) fn pace(
                 }
                 None => {
                     return Err(ResolveError::Missing {
+                        place: trail.place(variant, "load"),
                         path: "load.rate",
                         reason: "latency has a meaning only at a rate; say how many messages per second, or max to measure throughput",
                     });

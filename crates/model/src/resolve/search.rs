@@ -73,6 +73,7 @@ pub(super) fn search(
     }
     if dimensions.is_empty() {
         return Err(ResolveError::Missing {
+            place: trail.source_place("search"),
             path: "search.settings",
             reason: "of the settings that the search may change none does anything on this path",
         });

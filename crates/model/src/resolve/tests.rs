@@ -176,7 +176,9 @@ fn two_setups_of_one_name_are_refused() {
         SetupWords { name: Some("same".into()), ..SetupWords::default() },
         SetupWords { name: Some("same".into()), ..SetupWords::default() },
     ];
-    assert_eq!(resolve(&scenario, &Sources::new()), Err(ResolveError::SameName { name: "same".into() }));
+    let sources = [("setups.0.name".to_owned(), line(3)), ("setups.1.name".to_owned(), line(7))].into();
+    let same = ResolveError::SameName { place: "a.yaml:7: ".into(), name: "same".into() };
+    assert_eq!(resolve(&scenario, &sources), Err(same));
 }
 
 #[test]

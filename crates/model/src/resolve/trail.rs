@@ -93,6 +93,13 @@ impl Trail<'_> {
         }
     }
 
+    /// The place of a setup's name, or of an arm, which is its key, for the front of a message.
+    pub(super) fn place_of_setup(&self, setup: &str) -> String {
+        let name = format!("{setup}.name");
+        let origin = self.sources.get(&name).or_else(|| self.sources.get(setup));
+        origin.map(|origin| format!("{origin}: ")).unwrap_or_default()
+    }
+
     /// The place of a path of the scenario, for the front of a message.
     pub(super) fn source_place(&self, path: &str) -> String {
         self.sources.get(path).map(|origin| format!("{origin}: ")).unwrap_or_default()

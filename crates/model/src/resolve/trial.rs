@@ -33,6 +33,7 @@ pub(super) fn setups(scenario: &Scenario, trail: &Trail) -> Result<Option<Vec<Wr
     let Some((reference, words)) = arms.first() else {
         return match &scenario.trial {
             Some(_) => Err(ResolveError::Missing {
+                place: trail.source_place("trial"),
                 path: "arms",
                 reason: "a trial holds arms against each other: {default: {}, low: {producer: {linger.ms: 0}}}",
             }),
@@ -327,9 +328,12 @@ fn lengthen(load: &mut LoadPlan, blocks: u32) {
 /// Checks that every block of a plan with arms is fit to stand beside its pair.
 pub(super) fn check(plan: &Plan) -> Result<(), ResolveError> {
     let changes = |step: &&StepPlan| step.load.schedule.has_own_rate();
-    match plan.steps.iter().find(changes).filter(|_| plan.trial.is_some()) {
-        Some(_) => Err(ResolveError::Conflict {
-            place: String::new(),
+    match plan.steps.iter().position(|step| changes(&step)).filter(|_| plan.trial.is_some()) {
+        Some(step) => Err(ResolveError::Conflict {
+            place: plan
+                .place_of(&format!("steps.{step}.load.schedule"))
+                .map(|origin| format!("{origin}: "))
+                .unwrap_or_default(),
             first: "arms".into(),
             second: "load.schedule".into(),
             reason: "a rate that changes would be cut into the blocks of the pairs: use constant, poisson or burst",

@@ -44,6 +44,8 @@ pub(super) struct TrialView {
     pub(super) excluded: Vec<String>,
     pub(super) findings: Vec<String>,
     pub(super) method: &'static str,
+    /// What the p of the metric that decides allows for.
+    pub(super) allowance: Option<&'static str>,
 }
 
 /// The verdict on an arm.
@@ -159,6 +161,7 @@ pub(super) fn view(document: &RunDocument) -> Option<TrialView> {
             .collect(),
         findings: trial.findings.iter().map(findings::short).collect(),
         method: trials::method(first.method),
+        allowance: trials::deciding_p(trial),
     })
 }
 
@@ -303,7 +306,8 @@ fn chart(id: usize, metric: &MetricResult, bands: Bands) -> Option<PairChart> {
 
 fn others(trial: &TrialResult) -> Grid {
     let (metrics, hidden) = trials::others(trial);
-    let mut notes = trials::absences(&metrics);
+    let allowance = (!metrics.is_empty()).then(|| trials::OTHERS_P.to_owned());
+    let mut notes: Vec<String> = allowance.into_iter().chain(trials::absences(&metrics)).collect();
     notes.extend(trials::counts(trial));
     if hidden > 0 {
         notes.push(format!(
@@ -313,7 +317,7 @@ fn others(trial: &TrialResult) -> Grid {
     }
     Grid {
         caption: "Other metrics".to_owned(),
-        heads: ["metric", "against", "arm", "ratio", "interval", "p, adjusted", "shows from", "verdict"]
+        heads: ["metric", "against", "arm", "ratio", "interval", "p", "shows from", "verdict"]
             .map(str::to_owned)
             .to_vec(),
         rows: metrics

@@ -100,8 +100,9 @@ fn write_deciding(page: &mut Page, trial: &TrialResult) {
             percent(first.level)
         ),
     };
+    let allowance = trials::deciding_p(trial).map(|said| format!("; {said}")).unwrap_or_default();
     let heading = trials::metric(&first.name);
-    page.heading(&heading, &meaning);
+    page.heading(&heading, &format!("{meaning}{allowance}"));
     let mut table = Table::new("  arm / against", columns());
     for metric in trials::primaries(trial) {
         table.push(&format!("  {} / {}", metric.arm, metric.against), cells(metric), tone(metric));
@@ -134,7 +135,7 @@ fn columns() -> Vec<Column> {
         Column::decimal("arm"),
         Column::decimal("ratio"),
         Column::text("interval"),
-        Column::text("p, adjusted"),
+        Column::text("p"),
         Column::decimal("shows from"),
         Column::text("verdict"),
     ]
@@ -232,7 +233,7 @@ fn write_others(page: &mut Page, trial: &TrialResult) {
     if others.is_empty() && counts.is_empty() {
         return;
     }
-    page.heading("Other metrics", "p allows for how many there are; * may veto");
+    page.heading("Other metrics", &format!("* may veto; {}", trials::OTHERS_P));
     if !others.is_empty() {
         let mut table = Table::new("  metric", columns());
         for metric in &others {

@@ -238,14 +238,20 @@ impl Driver<'_> {
             self.fates.refused(&entry.place, &entry.key, reason);
             return Vec::new();
         };
-        // A block's text begins in the line after its key.
-        let property = |property: java::Entry| Property {
-            place: Place { file: entry.place.file.clone(), line: entry.place.line + property.line },
-            block: entry.key.clone(),
-            name: property.key,
-            value: property.value,
-        };
-        java::entries(text).into_iter().map(property).collect()
+        let mut properties = Vec::new();
+        for java::Entry { line, key, value, has_value } in java::entries(text) {
+            // A block's text begins in the line after its key.
+            let place = Place { file: entry.place.file.clone(), line: entry.place.line + line };
+            let property = Property { place, block: entry.key.clone(), name: key, value };
+            match has_value {
+                true => properties.push(property),
+                false => {
+                    let reason = "it has no value: write `name=value`";
+                    self.fates.refused(&property.place, &property.key(), reason);
+                }
+            }
+        }
+        properties
     }
 
     fn topic_config(&mut self, property: &Property) {

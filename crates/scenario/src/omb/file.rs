@@ -2,8 +2,13 @@
 
 use super::fate::Place;
 use crate::yaml::{Object, Value};
+use crate::yaml_error;
 use plumb_model::fault::UsageError;
 use std::path::Path;
+
+/// The form of the files.
+const FLAT: &str =
+    "a workload or driver file of the Open Messaging Benchmark is one YAML object of `key: value` lines";
 
 /// One key of the file.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,29 +32,20 @@ pub(super) fn read(path: &Path) -> Result<Vec<Entry>, UsageError> {
 
 /// Reads a file's text.
 pub(super) fn parse(file: &str, text: &str) -> Result<Vec<Entry>, UsageError> {
-    let not_flat = |what: &str| {
-        UsageError::new(
-            format!("{file}: {what}"),
-            "a workload or driver file of the Open Messaging Benchmark is one YAML object of `key: value` lines",
-        )
-    };
-    let tree: Object = serde_saphyr::from_str(text).map_err(|error| not_flat(&first_line(&error)))?;
+    let tree: Object = serde_saphyr::from_str(text).map_err(|error| {
+        let fault = yaml_error::fault(file, text, &error);
+        // The lines of a driver file may hold a login.
+        UsageError::new(fault.without_lines(), fault.hint.unwrap_or(FLAT))
+    })?;
     let mut entries: Vec<Entry> = Vec::new();
     for (key, value) in tree.0 {
         let place = Place { file: file.to_owned(), line: key.line };
         if let Some(first) = entries.iter().find(|entry| entry.key == key.name) {
-            return Err(not_flat(&format!(
-                "{} stands in line {} and in line {}",
-                key.name, first.place.line, key.line
-            )));
+            let (name, first, again) = (key.name, first.place.line, key.line);
+            let message = format!("{file}: {name} stands in line {first} and in line {again}");
+            return Err(UsageError::new(message, FLAT));
         }
         entries.push(Entry { place, key: key.name, value });
     }
     Ok(entries)
-}
-
-/// The parser's message without its picture of the file.
-fn first_line(error: &serde_saphyr::Error) -> String {
-    let message = error.to_string();
-    message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }

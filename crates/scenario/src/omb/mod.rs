@@ -3,6 +3,7 @@
 //! Strict, as the benchmark itself is not: every key of both files has a fate, and one that is not known or cannot be
 //! honoured stops the import. Pure but for reading the two files; whoever asks for it prints, writes and runs.
 
+pub mod client;
 mod dialect;
 mod draft;
 mod driver;

@@ -131,6 +131,89 @@ fn each_value_arrives_in_the_plan_and_knows_its_line() {
 }
 
 #[test]
+fn what_the_client_does_not_take_is_refused_at_its_key_and_never_called_taken() {
+    let driver = DRIVER
+        .replace("  linger.ms=1\n", "  lingr.ms=1\n")
+        .replace("batch.size=131072", "batch.size=many")
+        .replace("  auto.offset.reset=earliest\n", "  acks=1\n");
+    for client in [Client::Wire, Client::Librdkafka] {
+        let (found, mut fates) = import(WORKLOAD, &driver, &Request { client, ..request() });
+        let (message, hint) = match client::refuse_by_client(&plan(&found), &mut fates) {
+            Err(error) => (error.message, error.hint.unwrap()),
+            Ok(()) => panic!("{client:?} {}", fates.text()),
+        };
+        assert!(message.starts_with("3 things stand in the way:"), "{client:?} {message}");
+        assert!(hint.contains("as a whole or not at all"), "{hint}");
+        for (line, key) in
+            [(11, "producerConfig lingr.ms"), (12, "producerConfig batch.size"), (15, "consumerConfig acks")]
+        {
+            let refused = format!("d.yaml:{line}: {key}: refused: the client does not take it: ");
+            assert!(fates.text().contains(&refused), "{client:?} {refused}\n{}", fates.text());
+        }
+        assert!(
+            fates.text().contains("producerConfig acks: taken as producer acks: all"),
+            "{}",
+            fates.text()
+        );
+    }
+    let (found, mut fates) = import(WORKLOAD, DRIVER, &Request { client: Client::Librdkafka, ..request() });
+    assert!(client::refuse_by_client(&plan(&found), &mut fates).is_ok(), "{}", fates.text());
+}
+
+#[test]
+fn properties_that_contradict_are_refused_at_one_of_them() {
+    let driver = DRIVER.replace("  acks=all\n", "  acks=1\n  enable.idempotence=true\n");
+    for client in [Client::Wire, Client::Librdkafka] {
+        let (found, mut fates) = import(WORKLOAD, &driver, &Request { client, ..request() });
+        assert!(client::refuse_by_client(&plan(&found), &mut fates).is_err());
+        let [refusal] = &fates.refusals()[..] else { panic!("{client:?} {}", fates.text()) };
+        assert!(refusal.contains("acks") && refusal.contains("idempoten"), "{client:?} {refusal}");
+    }
+}
+
+#[test]
+fn what_the_scenario_refuses_is_refused_at_its_key() {
+    let (found, mut fates) = import(WORKLOAD, &DRIVER.replace("acks=all", "acks=5"), &request());
+    let (scenario, mut sources) = crate::file::parse("s.yaml", &found.text).unwrap();
+    sources.extend(found.sources.clone());
+    let message = resolve(&scenario, &sources).unwrap_err().to_string();
+    let error = client::refuse_by_place(&message, &mut fates).unwrap();
+    assert!(
+        error.message.starts_with("d.yaml:10: producerConfig acks: producer.acks is \"5\""),
+        "{}",
+        error.message
+    );
+    assert!(!fates.text().contains("acks: taken"), "{}", fates.text());
+    assert!(client::refuse_by_place("elsewhere: no", &mut fates).is_none());
+}
+
+#[test]
+fn a_line_without_a_value_is_refused_in_every_block() {
+    for (line, key) in [
+        ("min.insync.replicas=2", "topicConfig min.insync.replicas"),
+        ("client.id=benchmark-{zone.id}", "commonConfig client.id"),
+        ("linger.ms=1", "producerConfig linger.ms"),
+        ("auto.offset.reset=earliest", "consumerConfig auto.offset.reset"),
+    ] {
+        let name = line.split('=').next().unwrap();
+        let told = refusal(WORKLOAD, &DRIVER.replace(&format!("  {line}\n"), &format!("  {name}\n")));
+        assert!(told.contains(&format!("{key}: it has no value: write `name=value`")), "{told}");
+    }
+}
+
+#[test]
+fn a_key_that_is_written_twice_and_a_tab_are_told_in_plain_words_and_without_the_lines_around() {
+    let twice = format!("{WORKLOAD}topics: 2\n");
+    let (message, _) = error(&twice, DRIVER, &request());
+    assert_eq!(message, "w.yaml:16:1: `topics` is written twice");
+    let (message, hint) = error(WORKLOAD, &DRIVER.replace("  acks=all", "\tacks=all"), &request());
+    assert!(
+        message.starts_with("d.yaml:") && !message.contains('\n') && hint.contains("spaces"),
+        "{message} {hint}"
+    );
+}
+
+#[test]
 fn every_key_has_one_fate() {
     let (_, fates) = import(WORKLOAD, DRIVER, &request());
     let fate_of = |file: &str, line: usize| {

@@ -132,10 +132,10 @@ impl Trying {
     fn refusal(&self, error: &SessionError) -> Option<Refusal> {
         let (by, about, words) = match error {
             SessionError::Load(error) if !error.is_refusal() => return None,
-            SessionError::Load(LoadError::Property { key, value, reason }) => {
+            SessionError::Load(LoadError::Property { key, value, reason, .. }) => {
                 (RefusedBy::Client, About::Property { key, value }, reason.clone())
             }
-            SessionError::Load(LoadError::Properties { reason }) => {
+            SessionError::Load(LoadError::Properties { reason, .. }) => {
                 (RefusedBy::Client, About::Clients, reason.clone())
             }
             SessionError::Load(error @ LoadError::TooLargeForProducer { .. }) => {

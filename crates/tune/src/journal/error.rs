@@ -80,27 +80,7 @@ impl HasFault for JournalError {
     fn hint(&self) -> Option<Cow<'static, str>> {
         let hint = match self {
             JournalError::Busy { .. } => "wait until it ends, or stop it".to_owned(),
-            JournalError::Left { left, .. } => match &left.opened.owner {
-                JournalOwner::Trial { run, .. } if run.exists() => format!(
-                    "plumb trial run --resume {} puts them back and goes on with it; plumb tune revert {} puts back settings alone",
-                    run.display(),
-                    left.opened.id
-                ),
-                JournalOwner::Trial { .. } => {
-                    format!("its directory is gone: plumb tune revert {} puts the settings back", left.opened.id)
-                }
-                JournalOwner::Plan { .. } if left.reverting.is_some() => {
-                    format!("plumb tune revert {} tries again what could not be put back", left.opened.id)
-                }
-                // Half of a plan is nothing to keep.
-                JournalOwner::Plan { .. } if left.applied.is_none() => {
-                    format!("plumb tune revert {} puts them back", left.opened.id)
-                }
-                JournalOwner::Plan { .. } => format!(
-                    "plumb tune confirm {id} keeps them, plumb tune revert {id} puts them back",
-                    id = left.opened.id
-                ),
-            },
+            JournalError::Left { left, journal } => left.way_out(journal),
             JournalError::Write { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 format!("nothing was changed. Make room there, or name another directory with {VARIABLE}")
             }

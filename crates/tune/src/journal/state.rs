@@ -170,6 +170,49 @@ impl JournalState {
         self.steps.last().map_or(1, |step| step.step + 1)
     }
 
+    /// The commands that undo what is left, or keep it, in words. `journal`: its file.
+    pub fn way_out(&self, journal: &Path) -> String {
+        let id = &self.opened.id;
+        match &self.opened.owner {
+            JournalOwner::Trial { run, .. } if run.exists() => self.way_out_of_trial(run),
+            JournalOwner::Trial { .. } => self.way_out_of_lost_trial(journal),
+            JournalOwner::Plan { .. } if self.reverting.is_some() => {
+                format!("plumb tune revert {id} tries again what could not be put back")
+            }
+            // Half of a plan is nothing to keep.
+            JournalOwner::Plan { .. } if self.applied.is_none() => {
+                format!("plumb tune revert {id} puts them back")
+            }
+            JournalOwner::Plan { .. } => {
+                format!("plumb tune confirm {id} keeps them, plumb tune revert {id} puts them back")
+            }
+        }
+    }
+
+    fn way_out_of_trial(&self, run: &Path) -> String {
+        let (run, id) = (run.display(), &self.opened.id);
+        match (self.outstanding().next().is_some(), self.command.is_some()) {
+            (false, true) => format!("plumb trial run --resume {run} runs the command and goes on with it"),
+            _ => format!(
+                "plumb trial run --resume {run} puts them back and goes on with it; plumb tune revert {id} puts back settings alone"
+            ),
+        }
+    }
+
+    /// The way out of a trial whose directory is gone, so that nothing can go on with it.
+    fn way_out_of_lost_trial(&self, journal: &Path) -> String {
+        let settings = self.outstanding().next().map(|_| {
+            let id = &self.opened.id;
+            format!("plumb tune revert {id} puts the settings back")
+        });
+        let command = self.command.as_ref().map(|pending| {
+            let journal = journal.display();
+            format!("see that {:?} is run, then remove {journal}", pending.command)
+        });
+        let parts: Vec<String> = settings.into_iter().chain(command).collect();
+        format!("its directory is gone: {}", parts.join("; "))
+    }
+
     /// What is left, in words: `before it: vm.swappiness = 60; perhaps to be run: the command after a block of "low"`.
     pub fn left(&self) -> String {
         let changes: Vec<Change> = self.outstanding().map(|step| step.change.clone()).collect();

@@ -53,3 +53,22 @@ fn two_journals_of_one_second_have_two_names() {
     assert_ne!(second.path, path);
     assert_eq!(all(&places).len(), 2);
 }
+
+#[test]
+fn what_is_left_of_a_trial_whose_directory_is_gone_is_undone_by_hand_and_else_by_going_on() {
+    let (folder, host, places, path) = opened();
+    std::fs::remove_file(&path).unwrap();
+    let run = folder.path().join("run");
+    let owner = JournalOwner::Trial { run: run.clone(), bootstrap: None };
+    let mut journal = Journal::open(&places, &host, owner, Timestamp::UNIX_EPOCH).unwrap();
+    let command =
+        PendingCommand { arm: "a".into(), pair: 1, bootstrap: "b:1".into(), command: "undo it".into() };
+    journal.append(Record::CommandBegun(command)).unwrap();
+    let gone = journal.state().way_out(&journal.path);
+    let file = journal.path.display();
+    assert_eq!(gone, format!("its directory is gone: see that \"undo it\" is run, then remove {file}"));
+    std::fs::create_dir(&run).unwrap();
+    let there = journal.state().way_out(&journal.path);
+    let run = run.display();
+    assert_eq!(there, format!("plumb trial run --resume {run} runs the command and goes on with it"));
+}

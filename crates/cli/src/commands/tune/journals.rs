@@ -11,11 +11,13 @@ use plumb_model::figure::counted;
 use plumb_model::setting_name::ClusterName;
 use plumb_tune::host::Host;
 use plumb_tune::journal::{
-    self, Cause, Journal, JournalError, JournalOwner, JournalState, Places, Record, Restored, StepState,
+    self, Cause, Journal, JournalError, JournalOwner, JournalState, PendingCommand, Places, Record, Restored,
+    StepState,
 };
 use plumb_tune::revert::Reverted;
 use plumb_tune::setting::Setting;
 use serde::Serialize;
+use std::path::PathBuf;
 
 pub(super) fn confirm(arguments: &JournalArgs) -> Result<End> {
     let places = Places::here();
@@ -238,6 +240,8 @@ const NOT_LISTED: &str = "Trials that put back all that they changed are not lis
 #[derive(Debug, Serialize)]
 struct Listed {
     journal_id: String,
+    /// The directory in which it is written down, where that is not the user's own.
+    place: Option<PathBuf>,
     opened: String,
     owner: JournalOwner,
     state: &'static str,
@@ -247,6 +251,10 @@ struct Listed {
     guard_is_elsewhere: bool,
     started_anew_since: bool,
     changes: Vec<ListedChange>,
+    /// The command of a trial that has to be run after a block.
+    command: Option<PendingCommand>,
+    /// How what a killed trial left is undone; none of one that goes on or left nothing.
+    way_out: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -267,17 +275,34 @@ impl ListedChange {
     }
 }
 
-fn show(output: ResultOutput, is_shown: impl Fn(&JournalState) -> bool, nothing: &str) -> Result<End> {
-    let (places, host) = (Places::here(), Host::default());
+/// What is written down in all places that are looked at, and the last journal of the user's own that cannot be read.
+fn gathered(
+    places: &Places,
+    host: &Host,
+    is_shown: impl Fn(&JournalState) -> bool,
+) -> (Vec<Listed>, Option<JournalError>) {
     let mut listed = Vec::new();
     let mut unreadable = None;
-    for state in journal::all(&places) {
-        match state {
-            Ok(state) if is_shown(&state) => listed.push(list(&state, &host, &places)),
-            Ok(_) => {}
-            Err(error) => unreadable = Some(error),
+    for place in places.others.iter().chain([&places.own]) {
+        let of_place = Places { own: place.clone(), others: Vec::new() };
+        for state in journal::all(&of_place) {
+            match state {
+                Ok(state) if is_shown(&state) => listed.push(Listed {
+                    place: (*place != places.own).then(|| place.clone()),
+                    ..list(&state, host, &of_place)
+                }),
+                Ok(_) => {}
+                // Another user's journal may be hidden.
+                Err(JournalError::Read { .. }) if *place != places.own => {}
+                Err(error) => unreadable = Some(error),
+            }
         }
     }
+    (listed, unreadable)
+}
+
+fn show(output: ResultOutput, is_shown: impl Fn(&JournalState) -> bool, nothing: &str) -> Result<End> {
+    let (listed, unreadable) = gathered(&Places::here(), &Host::default(), is_shown);
     if let Some(error) = unreadable {
         // What else there is comes first; that all of it is known is not said.
         printer::out(&match output {
@@ -313,6 +338,7 @@ fn list(state: &JournalState, host: &Host, places: &Places) -> Listed {
     };
     Listed {
         journal_id: state.opened.id.clone(),
+        place: None,
         opened: state.opened.opened.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
         owner: state.opened.owner.clone(),
         state: state_words(state, places),
@@ -339,7 +365,16 @@ fn list(state: &JournalState, host: &Host, places: &Places) -> Listed {
                 restored: step.restored.clone(),
             })
             .collect(),
+        command: state.command.clone(),
+        way_out: way_out(state, host, places),
     }
+}
+
+fn way_out(state: &JournalState, host: &Host, places: &Places) -> Option<String> {
+    let is_of_trial = matches!(state.opened.owner, JournalOwner::Trial { .. });
+    let is_left = is_of_trial && state.is_left(host) && journal::is_free(places);
+    let file = places.file(&state.opened.id).ok().filter(|_| is_left)?;
+    Some(state.way_out(&file))
 }
 
 fn text(listed: &Listed) -> String {
@@ -347,7 +382,10 @@ fn text(listed: &Listed) -> String {
         JournalOwner::Plan { .. } => "plumb tune".to_owned(),
         JournalOwner::Trial { run, .. } => format!("the trial {}", run.display()),
     };
-    let changes = counted(listed.changes.len(), "change");
+    let changes = match listed.changes.len() {
+        0 if listed.command.is_some() => "a command".to_owned(),
+        n => counted(n, "change"),
+    };
     let left = listed.changes.iter().filter(|change| change.is_left()).count();
     let but = match left {
         0 => String::new(),
@@ -356,6 +394,9 @@ fn text(listed: &Listed) -> String {
         }
     };
     let mut text = format!("{}  {} by {who}: {}{but}\n", listed.journal_id, changes, listed.state);
+    if let Some(place) = &listed.place {
+        text += &format!("  written down in {}, by another user, who can undo it\n", place.display());
+    }
     if listed.guard_is_gone {
         text += "  its guard is gone: nothing puts it back by itself; plumb tune confirm keeps it, plumb tune revert puts it back\n";
     }
@@ -379,6 +420,14 @@ fn text(listed: &Listed) -> String {
             None => ", and now not seen from here".to_owned(),
         };
         text += &format!("  {}: {before} -> {after}{since}\n", change.target);
+    }
+    if let Some(way_out) = &listed.way_out {
+        if let Some(PendingCommand { arm, pair, command, .. }) = &listed.command {
+            text += &format!(
+                "  perhaps to be run: the command after a block of {arm:?} (pair {pair}): {command}\n"
+            );
+        }
+        text += &format!("  to undo it: {way_out}\n");
     }
     text
 }
@@ -441,4 +490,37 @@ fn chosen(
     Ok(id.ok_or_else(|| {
         UsageError::new(none.to_owned(), "plumb tune history shows what became of all changes")
     })?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_user_left_on_this_host_is_listed_with_its_place_and_the_way_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let [own, root] = ["own", "root"].map(|name| folder.path().join(name));
+        let of_root = Places { own: root.clone(), others: Vec::new() };
+        let owner = JournalOwner::Trial { run: folder.path().to_owned(), bootstrap: None };
+        let host = Host::default();
+        let mut journal = Journal::open(&of_root, &host, owner, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        let command =
+            PendingCommand { arm: "a".into(), pair: 2, bootstrap: "b:1".into(), command: "undo it".into() };
+        journal.append(Record::CommandBegun(command)).unwrap();
+        let places = Places { own, others: vec![root.clone()] };
+        let is_left = |state: &JournalState| !state.is_settled();
+        let going_on = gathered(&places, &host, is_left).0;
+        assert_eq!((going_on.len(), going_on[0].way_out.clone()), (1, None), "it goes on");
+        drop(journal);
+        let (listed, unreadable) = gathered(&places, &host, is_left);
+        assert!(unreadable.is_none());
+        let told = text(&listed[0]);
+        for said in [
+            format!("written down in {}, by another user", root.display()),
+            "the command after a block of \"a\" (pair 2): undo it\n".to_owned(),
+            format!("to undo it: plumb trial run --resume {} ", folder.path().display()),
+        ] {
+            assert!(told.contains(&said), "{said}: {told}");
+        }
+    }
 }

@@ -12,6 +12,7 @@ use plumb_model::check::PROFILE;
 use plumb_model::units::Nanos;
 use plumb_report::host::plan::{Asked, sheet};
 use plumb_report::sheet::text;
+use plumb_scenario::yaml_error;
 use plumb_tune::plan::Selection;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -62,10 +63,9 @@ fn read_profile(path: &Path) -> Result<Vec<Assignment>> {
     let text = fs_err::read_to_string(path).context("cannot read the profile")?;
     // As text: 0x10 is a mask and no number, `off` is a word.
     let values: BTreeMap<String, String> = serde_saphyr::from_str(&text).map_err(|error| {
-        UsageError::new(
-            format!("{} is no profile: {error}", path.display()),
-            "write one setting a line: net.core.somaxconn: 4096",
-        )
+        let fault = yaml_error::fault(&path.display().to_string(), &text, &error);
+        let hint = fault.hint.unwrap_or("a profile has one setting a line: net.core.somaxconn: 4096");
+        UsageError::new(fault.message, hint)
     })?;
     Ok(values.into_iter().map(|(key, value)| Assignment { key, value }).collect())
 }

@@ -71,7 +71,7 @@ impl Client {
         let Some(handle) = NonNull::new(handle) else {
             // SAFETY: on failure the configuration is still ours.
             unsafe { sys::rd_kafka_conf_destroy(conf) };
-            return Err(LoadError::Properties { reason: error.text() });
+            return Err(LoadError::properties(error.text()));
         };
         // SAFETY: the handle is alive; a null queue for logs means the main queue; the queue getters return a new
         // reference that Drop gives back. After poll_set_consumer the consumer queue carries the main queue's events.
@@ -94,7 +94,7 @@ impl Client {
             None => {
                 // SAFETY: the handle is alive and nobody else has it.
                 unsafe { sys::rd_kafka_destroy(handle.as_ptr()) };
-                Err(LoadError::Properties { reason: "the library gave no event queue".to_owned() })
+                Err(LoadError::properties("the library gave no event queue"))
             }
         }
     }
