@@ -207,6 +207,10 @@ fn a_message_that_a_driver_took_and_never_sent_is_told_apart_from_what_may_be_st
     let counts = &step["counts"];
     assert_eq!((&counts["acked"], &counts["unknown"]), (&299.into(), &1.into()), "{counts:#}");
     assert_eq!(counts["never_sent"], 1, "{counts:#}");
+    // It is not also told as one of which nobody knows whether it is stored.
+    let errors = step["errors"].as_array().unwrap();
+    let codes: Vec<_> = errors.iter().map(|error| (&error["code"], &error["count"])).collect();
+    assert_eq!(codes, [(&"NEVER_SENT".into(), &1.into())], "{errors:#?}");
 }
 
 #[test]

@@ -143,6 +143,8 @@ fn a_topic_that_is_not_there_ends_the_run_with_its_name_and_the_workers_with_it(
     assert!(ended.stderr.contains("nowhere") && ended.stderr.contains("hint: "), "{}", ended.stderr);
     let worker = worker.wait();
     assert!(!worker.stderr.contains("panicked"), "{}", worker.stderr);
+    assert_eq!(worker.code(), Some(3), "{}", worker.stderr);
+    assert!(worker.stderr.contains("the run failed: topic \"nowhere\" does not exist"), "{}", worker.stderr);
 }
 
 #[test]
@@ -271,6 +273,9 @@ fn what_cannot_be_done_with_workers_is_refused_before_they_come() {
     refused(load, &["--workers", "0"], "--workers");
     refused(load, &["--workers", "3"], "nothing to do");
     refused(load, &["--listen", "0.0.0.0:0"], "the run has none");
+    // Also what is the default without the flag, and where nothing would be run.
+    refused(load, &["--listen", "127.0.0.1:0"], "the run has none");
+    refused(load, &["--wait-for-workers", "2m", "--dry-run"], "the run has none");
     refused(
         "load: {rate: 10, count: 10, payload: {file: s.yaml}}\n",
         &["--workers", "1"],
@@ -278,4 +283,18 @@ fn what_cannot_be_done_with_workers_is_refused_before_they_come() {
     );
     let plugin = "setups: [{name: a, producer: {plugin.library.paths: x.so}}]\nload: {rate: 10, count: 10}\n";
     refused(plugin, &["--workers", "1"], "plugin.library.paths");
+}
+
+#[test]
+fn a_run_that_goes_on_without_workers_refuses_to_be_told_how_they_join() {
+    let sink = SinkBroker::start(SinkOptions::default()).unwrap();
+    let program = Program::new(["run", "s.yaml", "--out", "run"]);
+    std::fs::write(program.directory().join("s.yaml"), scenario(&sink, "load: {rate: 10, count: 1}\n"))
+        .unwrap();
+    let done = program.run();
+    let run = done.path("run");
+    let words = ["run".as_ref(), "--resume".as_ref(), run.as_os_str()];
+    let ended = Program::new(words).args(["--listen", "127.0.0.1:0"]).run();
+    assert_eq!(ended.code(), Some(2), "{}", ended.stderr);
+    assert!(ended.stderr.contains("the run has none") && ended.stderr.contains("hint: "), "{}", ended.stderr);
 }

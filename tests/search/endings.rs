@@ -1,8 +1,8 @@
 //! The ends of a search that is not what one hopes for: each says what was learned, and leaves what can go on.
 
 use super::{LINGERS, apart, assert_replays, document, json, search, sink};
-use crate::program::Program;
-use plumb_lab::sink::Apis;
+use crate::program::{Program, Running};
+use plumb_lab::sink::{Apis, Delay, SinkBroker};
 use rustix::process::Signal;
 use std::time::Duration;
 
@@ -42,10 +42,19 @@ fn a_search_that_is_stopped_says_what_it_saw_and_how_it_goes_on() {
     assert_eq!(json(&ended.path("found/search.json"))["outcome"], "interrupted");
 }
 
+/// Brokers whose answers take so long that equal blocks hardly differ, however busy this machine is.
+fn slow_sink() -> SinkBroker {
+    let sink = sink();
+    sink.control().delay_answers(Apis::data(), Delay::Constant(Duration::from_millis(100)));
+    sink
+}
+
+/// A goal that no block holds; the latency is what counts, because the CPU time of a busy machine differs between equal blocks.
+const UNREACHABLE: [&str; 4] = ["--goal", "p50<1us", "--objective", "latency"];
+
 #[test]
 fn a_goal_that_nothing_holds_is_said_so_and_nothing_is_proposed() {
-    let sink = sink();
-    let ended = search(&sink, LINGERS).args(["--goal", "p50<1us", "--output", "json"]).run();
+    let ended = search(&slow_sink(), LINGERS).args(UNREACHABLE).args(["--output", "json"]).run();
     let report = ended.json();
     assert_eq!(report["outcome"], "nothing_meets_goal", "{report} {}", ended.stderr);
     assert_eq!(ended.code(), Some(1));
@@ -53,15 +62,66 @@ fn a_goal_that_nothing_holds_is_said_so_and_nothing_is_proposed() {
     assert!(!ended.path("found/proof").exists());
 }
 
+/// The second promise's brokers are gone: the answer for the first has been found, and stays whole.
 #[test]
-fn a_broker_that_dies_ends_the_search_and_what_it_saw_stays() {
-    let sink = sink();
-    let mut running = search(&sink, LINGERS).start();
+fn an_error_in_the_search_for_another_promise_leaves_the_first_answer_with_its_page() {
+    let setups = LINGERS.replace("30}\n", "30}\n- producer: {linger.ms: 30, acks: 1}\n");
+    let setups = setups.replace("search: {", "search: {allow: [durability], ");
+    let sink = slow_sink();
+    let mut running = search(&sink, &setups).args(UNREACHABLE).start();
+    let second = running.path("found/promise-2/search/run.json");
+    running.wait_for("the second search", |_| second.is_file().then_some(()));
+    drop(sink);
+    let ended = running.wait();
+    assert_eq!(ended.code(), Some(4), "{} {}", ended.stdout, ended.stderr);
+    assert_eq!(json(&ended.path("found/search.json"))["outcome"], "nothing_meets_goal");
+    let page = std::fs::read_to_string(ended.path("found/report.html")).unwrap();
+    assert!(page.contains("holds the goal"), "{page}");
+}
+
+/// Waits until a search has two blocks.
+fn wait_for_two_blocks(running: &mut Running) {
     let run = running.path("found/search/run.json");
     running.wait_for("two blocks", |_| {
         let text = std::fs::read_to_string(&run).ok()?;
         (text.matches("\"purpose\": \"noise\"").count() >= 2).then_some(())
     });
+}
+
+/// No block is blamed on the settings that it tried, and each way of reading the answer has the reason.
+#[test]
+fn brokers_that_fall_silent_end_the_search_at_that_block_with_the_reason_in_its_answer() {
+    let sink = sink();
+    let mut running = search(&sink, LINGERS).start();
+    wait_for_two_blocks(&mut running);
+    sink.control().stall(Apis::All, Duration::from_secs(3_600));
+    let ended = running.wait();
+    assert_eq!(ended.code(), Some(4), "{} {}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("have given no answer for "), "{}", ended.stderr);
+    assert!(ended.stderr.contains("it can go on: plumb search --resume found\n"), "{}", ended.stderr);
+    let answer = json(&ended.path("found/search.json"));
+    assert_eq!(answer["outcome"], "interrupted");
+    let error = answer["error"].as_str().unwrap();
+    assert!(error.contains("have given no answer for "), "{error}");
+    let blocks = answer["blocks"].as_array().unwrap();
+    assert!(blocks.iter().all(|block| block["failed"].is_null()), "{blocks:#?}");
+    let summary = answer["summary"].to_string();
+    assert!(summary.contains(error) && summary.contains("plumb search --resume found"), "{summary}");
+    let page = std::fs::read_to_string(ended.path("found/report.html")).unwrap();
+    assert!(page.contains("have given no answer for "), "{page}");
+    let found = ended.path("found").display().to_string();
+    let shown = Program::new(["report", &found]).run().stdout;
+    assert!(
+        shown.split_whitespace().collect::<Vec<_>>().join(" ").contains("ended with an error after"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_broker_that_dies_ends_the_search_and_what_it_saw_stays() {
+    let sink = sink();
+    let mut running = search(&sink, LINGERS).start();
+    wait_for_two_blocks(&mut running);
     drop(sink);
     let ended = running.wait();
     assert_eq!(ended.code(), Some(4), "{} {}", ended.stdout, ended.stderr);
@@ -78,17 +138,7 @@ fn a_broker_that_dies_ends_the_search_and_what_it_saw_stays() {
     assert!(ended.path("found/report.html").is_file());
     let found = ended.path("found").display().to_string();
     let shown = Program::new(["report", &found]).run();
-    assert!(shown.stdout.contains("was stopped after"), "{} {}", shown.stdout, shown.stderr);
-    // It is several runs.
-    let compared = Program::new(["compare", &found, &found]).run();
-    assert_eq!(compared.code(), Some(2), "{}", compared.stderr);
-    assert!(
-        compared
-            .stderr
-            .contains("it proved nothing, so it has no run whose settings could be held against others"),
-        "{}",
-        compared.stderr
-    );
+    assert!(shown.stdout.contains("ended with an error after"), "{} {}", shown.stdout, shown.stderr);
 }
 
 #[test]
@@ -102,31 +152,65 @@ fn a_search_without_an_answer_says_how_it_comes_to_one() {
     assert!(shown.stderr.contains(&hint), "{}", shown.stderr);
 }
 
+/// The answer of a search whose proof came to `ratio`, in a directory of its own.
+fn proven(objective: &str, ratio: f64) -> tempfile::TempDir {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::create_dir(place.path().join("proof")).unwrap();
+    std::fs::write(place.path().join("proof/run.json"), "{}").unwrap();
+    let change = serde_json::json!({
+        "setting": "producer.linger.ms", "from": "30", "from_is_written": true, "to": "1", "effect": null,
+        "interval_low": null, "interval_high": null, "verdict": "whole"
+    });
+    let proof = serde_json::json!({
+        "estimate_ratio": ratio, "interval_low": ratio - 0.1, "interval_high": ratio + 0.1, "level": 0.95, "verdict": "better",
+        "vetoes": [], "reason": null, "before": null, "after": null, "unit": "ns", "pairs": 12, "starts": 1, "guards": [],
+        "goal_held": null, "unequal_guarantees": [], "guarantees": {}
+    });
+    let answer = serde_json::json!({
+        "schema_version": 1, "name": "s", "started_at": format!("2026-01-02T03:04:05Z {ratio}"), "seed": 1,
+        "objective": objective, "metric": "end_to_end.p50", "goal": null, "promise": "acks=all", "other_promises": [],
+        "outcome": "better", "ending": "better", "summary": ["1 change proven better."], "proposed": [change],
+        "candidates": [], "proof": proof, "highest_rates": [], "other_rates": [], "restart": [], "envelope": [],
+        "blocks": [], "front": [], "aborted": 0, "failed": 0, "refused": [], "ruled_out": [],
+        "smallest_gain_ratio": null, "spread_log": null, "importance": [], "space": [], "left_out": [], "runs": ["proof"]
+    });
+    std::fs::write(place.path().join("search.json"), answer.to_string()).unwrap();
+    place
+}
+
 #[test]
-fn the_proofs_of_two_searches_are_named_where_the_searches_are_to_be_compared() {
-    let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    for place in &places {
-        std::fs::create_dir(place.path().join("proof")).unwrap();
-        std::fs::write(place.path().join("proof/run.json"), "{}").unwrap();
-        std::fs::write(place.path().join("search.json"), "{}").unwrap();
-    }
-    let [a, b] = places.each_ref().map(|place| place.path().display().to_string());
+fn two_searches_stand_side_by_side_with_what_each_proved_and_whether_they_asked_the_same() {
+    let places = [proven("latency", 0.5), proven("latency", 0.7), proven("cpu", 0.9)];
+    let [a, b, other] = places.each_ref().map(|place| place.path().display().to_string());
     let compared = Program::new(["compare", &a, &b]).run();
-    assert_eq!(compared.code(), Some(2), "{}", compared.stderr);
+    assert_eq!(compared.code(), Some(0), "{}", compared.stderr);
+    let said = compared.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in ["producer.linger.ms 30 -> 1 30 -> 1", "×0.400 to ×0.600 (95 %)", "better better"] {
+        assert!(said.contains(words), "{words}: {}", compared.stdout);
+    }
+    assert!(!said.contains("no answers to the same question"), "{}", compared.stdout);
     let command = format!("plumb compare {a}/proof#proposed {b}/proof#proposed");
     let one_line = compared.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(one_line.contains(&command), "{}", compared.stderr);
+    let unlike = Program::new(["compare", &a, &other, "--output", "json"]).run();
+    let document = unlike.json();
+    assert_eq!(document["differences"][0]["what"], "objective", "{document:#}");
+    assert!(document["cannot_show"][0].as_str().unwrap().contains("no answers to the same question"));
+    // With itself, or with a run, it is not compared.
+    let run = format!("{a}/proof#proposed");
+    for (second, why) in [(&a, "itself"), (&run, "is a search, which is several runs")] {
+        let refused = Program::new(["compare", &a, second]).run();
+        assert_eq!(refused.code(), Some(2), "{}", refused.stderr);
+        let one_line = refused.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(one_line.contains(why) && one_line.contains("hint: "), "{}", refused.stderr);
+    }
 }
 
 #[test]
 fn brokers_that_hang_are_told_while_they_are_waited_for() {
     let sink = sink();
     let mut running = search(&sink, LINGERS).start();
-    let run = running.path("found/search/run.json");
-    running.wait_for("two blocks", |_| {
-        let text = std::fs::read_to_string(&run).ok()?;
-        (text.matches("\"purpose\": \"noise\"").count() >= 2).then_some(())
-    });
+    wait_for_two_blocks(&mut running);
     sink.control().stall(Apis::All, Duration::from_secs(3_600));
     running.wait_for("a line on the silence", |running| {
         running.complained().contains("; this wait ends within ").then_some(())

@@ -20,7 +20,7 @@ SHARED_MOST = 6
 REFERENCE_S = 6.0
 # A broker that has just started runs in its interpreter.
 WARMING = Client(rate=20_000, size=500)
-WARMING_S = 3.0
+WARMING_S = 8.0
 
 
 @dataclass(frozen=True)

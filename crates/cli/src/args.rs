@@ -452,11 +452,11 @@ pub(crate) struct ReportArgs {
 /// `plumb compare`
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// The first: a run's directory or run.json, RUN#STEP for one step of it, by name or by number (RUN#1); or a watched path's directory or path.json
-    #[arg(value_name = "RUN[#STEP]|PATH")]
+    /// The first: a run's directory or run.json, RUN#STEP for one step of it, by name or by number (RUN#1); a search's directory; or a watched path's directory or path.json
+    #[arg(value_name = "RUN[#STEP]|SEARCH|PATH")]
     pub(crate) first: String,
     /// The second, of the same kind
-    #[arg(value_name = "RUN[#STEP]|PATH")]
+    #[arg(value_name = "RUN[#STEP]|SEARCH|PATH")]
     pub(crate) second: String,
     /// Also write the page to this file; of watched paths
     #[arg(long, value_name = "FILE")]

@@ -25,7 +25,7 @@ mod tune;
 mod watched;
 mod worker;
 
-use crate::args::{Arguments, Command, OutputArgs, OutputFormat};
+use crate::args::{Arguments, Command, OutputArgs, OutputFormat, WorkersArgs};
 use crate::conditions::Conditions;
 use crate::progress::Estimate;
 use crate::{handed_over, printer, progress, stop};
@@ -35,7 +35,7 @@ use plumb_model::finding::ValidityVerdict;
 use plumb_model::plan::Plan;
 use plumb_model::search::SearchResult;
 use plumb_report::text::Figures;
-use plumb_session::{Finished, WorkersOptions, resume_with_workers, run_dir, run_with_workers};
+use plumb_session::{Finished, resume_with_workers, run_dir, run_with_workers};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -100,18 +100,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<End> {
 
 /// Runs a plan and shows the document, or shows the plan.
 fn carry_out(plan: Plan, output: &OutputArgs) -> Result<End> {
-    carry_out_with(plan, output, &WorkersOptions::default())
+    carry_out_with(plan, output, &WorkersArgs::default())
 }
 
-/// The same, with workers that join as `workers` says where the plan has any.
-fn carry_out_with(plan: Plan, output: &OutputArgs, workers: &WorkersOptions) -> Result<End> {
-    worker::check_door(&plan, workers)?;
+/// The same, with workers that join as the flags say where the plan has any.
+fn carry_out_with(plan: Plan, output: &OutputArgs, flags: &WorkersArgs) -> Result<End> {
+    worker::check_door(&plan, flags)?;
     if output.dry_run {
         return dry_run(&plan, output);
     }
     let stop = stop::flag()?;
     let conditions = Conditions::new(&output.conditions)?;
-    let finished = run_with_workers(plan, output.out.as_deref(), workers, &stop, &progress::watcher())?;
+    let workers = worker::options(flags);
+    let finished = run_with_workers(plan, output.out.as_deref(), &workers, &stop, &progress::watcher())?;
     ended(&finished, output, conditions)
 }
 
@@ -142,14 +143,15 @@ fn dry_run(plan: &Plan, output: &OutputArgs) -> Result<End> {
 
 /// Goes on with a run that was stopped or killed, and shows the document.
 fn carry_on(directory: &Path, output: &OutputArgs) -> Result<End> {
-    carry_on_with(directory, output, &WorkersOptions::default())
+    carry_on_with(directory, output, &WorkersArgs::default())
 }
 
-/// The same, with workers that join as `workers` says where the plan has any.
-fn carry_on_with(directory: &Path, output: &OutputArgs, workers: &WorkersOptions) -> Result<End> {
+/// The same, with workers that join as the flags say where the plan has any.
+fn carry_on_with(directory: &Path, output: &OutputArgs, flags: &WorkersArgs) -> Result<End> {
+    worker::check_door_of(directory, flags)?;
     let stop = stop::flag()?;
     let conditions = Conditions::new(&output.conditions)?;
-    let finished = resume_with_workers(directory, workers, &stop, &progress::watcher())?;
+    let finished = resume_with_workers(directory, &worker::options(flags), &stop, &progress::watcher())?;
     ended(&finished, output, conditions)
 }
 

@@ -3,12 +3,13 @@
 //! A run's directory is `plumb_session::run_dir`; the page has the same name in all of them, and `plumb report` opens any.
 
 use crate::args::result::{ResultArgs, ResultOutput};
-use crate::commands::search::REQUEST;
+use crate::commands::search::{REQUEST, SEARCH};
 use crate::errors::UsageError;
 use crate::printer;
 use crate::whole_file::{self, WholeFile};
 use anyhow::{Context, Result};
 use plumb_judge::capacity::Sizing;
+use plumb_judge::settings_search::{Runs, report};
 use plumb_model::check::HostCheck;
 use plumb_model::diagnosis::{Diagnosis, DiagnosisVerdict};
 use plumb_model::fleet::FleetResult;
@@ -18,7 +19,7 @@ use plumb_model::search_report::{SearchOutcome, SearchReport};
 use plumb_model::verdict::Verdict;
 use plumb_report::sheet::{self, Sheet};
 use plumb_report::{fleet, host, path, probe, search};
-use plumb_session::run_dir::{DOCUMENT as RUN, RunDirError};
+use plumb_session::run_dir::{DOCUMENT as RUN, RunDirError, read_document};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use std::path::{Path, PathBuf};
@@ -286,15 +287,48 @@ pub(crate) fn write_page(path: &Path, shown: &Shown) -> Result<()> {
 
 /// Writes document and page, and says where the page is.
 pub(crate) fn write(directory: &Path, kind: ResultKind, shown: &Shown) -> Result<()> {
+    keep(directory, kind, shown)?;
+    printer::remark(&format!("report: {}", directory.join(PAGE).display()));
+    Ok(())
+}
+
+/// Writes document and page.
+pub(crate) fn keep(directory: &Path, kind: ResultKind, shown: &Shown) -> Result<()> {
     fs_err::create_dir_all(directory).context("cannot make the directory of --out")?;
     whole_file::write(&directory.join(kind.document()), &shown.json)?;
     for file in &shown.beside {
         whole_file::write(&directory.join(&file.name), &file.text)?;
     }
-    let page = directory.join(PAGE);
-    whole_file::write(&page, &shown.page)?;
-    printer::remark(&format!("report: {}", page.display()));
-    Ok(())
+    Ok(whole_file::write(&directory.join(PAGE), &shown.page)?)
+}
+
+/// The answer of a search: of its directory, of its document, or of its own run in it; one that has no answer yet says what its run saw. None
+/// of any other result.
+pub(crate) fn read_search(path: &Path) -> Result<Option<SearchReport>> {
+    let document = match find(path) {
+        Some((ResultKind::Search, document)) => document,
+        Some(_) => return Ok(None),
+        None => {
+            let run = match path.parent() {
+                Some(run) if path.file_name().is_some_and(|name| name == RUN) => run.to_owned(),
+                _ if has_run(path) => path.to_owned(),
+                _ => path.join(SEARCH),
+            };
+            let Ok(of_run) = read_document(&run) else { return Ok(None) };
+            let whole = run.parent().map(|whole| whole.join(ResultKind::Search.document()));
+            match whole.filter(|whole| whole.is_file() && of_run.plan.settings_search.is_some()) {
+                Some(whole) => whole,
+                None => return Ok(report(Runs::of(&of_run))),
+            }
+        }
+    };
+    let text = fs_err::read_to_string(&document).map_err(RunDirError::Read)?;
+    Ok(Some(parse(&document, &text)?))
+}
+
+/// True if a directory is a run's.
+pub(crate) fn has_run(directory: &Path) -> bool {
+    directory.join(RUN).is_file()
 }
 
 /// The runs of a search, by their names below its directory; `None` of any other directory.

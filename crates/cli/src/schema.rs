@@ -2,6 +2,7 @@
 
 use plumb_model::check::{HostCheck, HostsCompared, TunePlan};
 use plumb_model::compare::CompareResult;
+use plumb_model::compare::searches::SearchesCompared;
 use plumb_model::document::RunDocument;
 use plumb_model::fleet::FleetResult;
 use plumb_model::power::PowerResult;
@@ -24,6 +25,7 @@ pub fn schemas() -> Vec<(&'static str, String)> {
         ("scenario.schema.json", text(schemars::schema_for!(Scenario))),
         ("fleet-result.schema.json", text(schemars::schema_for!(FleetResult))),
         ("search-report.schema.json", text(schemars::schema_for!(SearchReport))),
+        ("searches-compared.schema.json", text(schemars::schema_for!(SearchesCompared))),
         ("trial-result.schema.json", text(schemars::schema_for!(TrialResult))),
         ("trial-power.schema.json", text(schemars::schema_for!(PowerResult))),
         ("compare-result.schema.json", text(schemars::schema_for!(CompareResult))),

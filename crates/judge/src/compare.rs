@@ -6,6 +6,7 @@
 
 mod arms;
 pub mod paths;
+pub mod searches;
 mod steps;
 
 use plumb_model::compare::{

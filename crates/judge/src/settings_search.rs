@@ -23,10 +23,10 @@ use plumb_model::settings_search::{
 use plumb_model::start_setting::{self, StartChange};
 use std::cmp::Ordering;
 
-pub use crate::best::BLOCKS_LEAST;
+pub use crate::best::{BLOCKS_LEAST, EXPLORING_LEAST};
 pub use arms::{ALL, AS_IS, FEWER, PROPOSED, SHOWN, started_with, without};
 pub use refusal::{About, refusal, refuses_messages};
-pub use report::{Runs, ToProve, promise, proven, report, to_prove};
+pub use report::{Runs, ToProve, ended_with_error, promise, proven, report, to_prove};
 pub use taking_back::{Part, TRIALS_MOST, Taken, TakingBack, shown_to_matter, taking_back};
 
 /// The next action of a search.
@@ -111,6 +111,14 @@ impl<'a> Course<'a> {
     /// What each setting does to the objective over all that was tried.
     pub fn importance(&self) -> Vec<Importance> {
         best::importance(&self.tried(), &self.plan(), &self.physics())
+    }
+
+    /// Presets that may be tried, by what is known so far; what the findings of the first block advise comes on top.
+    pub fn presets_left(&self) -> usize {
+        let (plan, physics) = (self.plan(), self.physics());
+        let may_be_tried =
+            |point: &&Point| **point != plan.default && best::Physics::is_possible(&physics, point);
+        plan.presets.iter().filter(may_be_tried).count()
     }
 
     /// Presets that cannot do on this path, by what is known of it.

@@ -5,6 +5,7 @@
 //! connection goes through: `gathering/gate.rs`.
 
 mod gate;
+mod refusals;
 mod roll;
 
 pub use roll::{Arrival, Seen};
@@ -19,8 +20,8 @@ use crate::token::Token;
 use gate::Gate;
 use roll::Roll;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Connections that greet at the same time. Ours: each is a thread.
@@ -82,6 +83,8 @@ pub struct Gathering {
     address: SocketAddr,
     digest: CertificateDigest,
     closing: Arc<AtomicBool>,
+    /// What workers are told at its end that were not handed out.
+    farewell: Mutex<Goodbye>,
 }
 
 impl Gathering {
@@ -100,7 +103,7 @@ impl Gathering {
         let gate = Gate { listener, config, roll: Arc::clone(&roll), closing: Arc::clone(&closing) };
         let thread = std::thread::Builder::new().name("plumb-link-gate".to_owned());
         thread.spawn(|| gate.run()).map_err(failed)?;
-        Ok(Gathering { roll, address, digest, closing })
+        Ok(Gathering { roll, address, digest, closing, farewell: Mutex::new(Goodbye::RunOver) })
     }
 
     /// The address that workers join.
@@ -119,8 +122,8 @@ impl Gathering {
     /// `told` hears of everybody who comes meanwhile.
     ///
     /// # Errors
-    /// When they are not there by the deadline, with the names of those who are and those who are not; at a stop. Those who are there
-    /// are told that the run does not begin.
+    /// When they are not there by the deadline, with the names of those who are and those who are not; at a stop. Those who are there,
+    /// or come later, are told that the run does not begin.
     pub fn gather(
         &self,
         deadline: Instant,
@@ -142,6 +145,11 @@ impl Gathering {
         self.roll.rejoin(name, within, stop)
     }
 
+    /// What workers are told at the end that were not handed out; that the run is over where nothing else was said.
+    pub fn say_at_end(&self, goodbye: Goodbye) {
+        *self.farewell.lock().unwrap_or_else(PoisonError::into_inner) = goodbye;
+    }
+
     /// Who came so far.
     #[must_use]
     pub fn seen(&self) -> Seen {
@@ -150,9 +158,9 @@ impl Gathering {
 }
 
 impl Drop for Gathering {
-    /// Workers that were not handed out are told that the run is over.
+    /// Workers that were not handed out are told how the run ended.
     fn drop(&mut self) {
         self.closing.store(true, Relaxed);
-        self.roll.dismiss(&Goodbye::RunOver);
+        self.roll.dismiss(self.farewell.get_mut().unwrap_or_else(PoisonError::into_inner));
     }
 }

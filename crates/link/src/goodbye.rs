@@ -18,6 +18,11 @@ pub enum Goodbye {
         /// The reason.
         why: String,
     },
+    /// The run ended with an error: no block comes any more.
+    RunFailed {
+        /// The error.
+        why: String,
+    },
     /// The link failed, the run goes on: another link of the same name is waited for.
     JoinAgain {
         /// What failed.
@@ -36,6 +41,7 @@ impl Goodbye {
         match serde_json::from_slice(&frame.bytes) {
             Ok(Goodbye::RunOver) => Goodbye::RunOver,
             Ok(Goodbye::NotBegun { why }) => Goodbye::NotBegun { why: shown(&why) },
+            Ok(Goodbye::RunFailed { why }) => Goodbye::RunFailed { why: shown(&why) },
             Ok(Goodbye::JoinAgain { why }) => Goodbye::JoinAgain { why: shown(&why) },
             Ok(Goodbye::Leaves { why }) => Goodbye::Leaves { why: shown(&why) },
             Err(_) => Goodbye::Leaves { why: shown(&String::from_utf8_lossy(&frame.bytes)) },
@@ -47,6 +53,9 @@ impl Goodbye {
             Goodbye::RunOver => "nothing is left to do here; start workers anew for the next run",
             Goodbye::NotBegun { .. } => {
                 "the run's own output says more; start workers anew with the next one"
+            }
+            Goodbye::RunFailed { .. } => {
+                "the run's own output says more, and how it goes on; start workers anew when it does"
             }
             Goodbye::JoinAgain { .. } => "join again under the same name: the run waits a minute for it",
             Goodbye::Leaves { .. } => "was that process told to stop (Ctrl-C, the end of its pod)?",
@@ -63,6 +72,7 @@ impl fmt::Display for Goodbye {
         match self {
             Goodbye::RunOver => f.write_str("the run is over"),
             Goodbye::NotBegun { why } => write!(f, "the run did not begin: {why}"),
+            Goodbye::RunFailed { why } => write!(f, "the run failed: {why}"),
             Goodbye::JoinAgain { why } | Goodbye::Leaves { why } => f.write_str(why),
         }
     }
@@ -84,6 +94,7 @@ mod tests {
         let all = [
             Goodbye::RunOver,
             Goodbye::NotBegun { why: why.clone() },
+            Goodbye::RunFailed { why: why.clone() },
             Goodbye::JoinAgain { why: why.clone() },
             Goodbye::Leaves { why },
         ];

@@ -134,6 +134,7 @@ pub fn run_with(
         return Err(LoadError::OneProcess { what: "a topic of yours that is read as it is".to_owned() });
     }
     let begin_offsets = || cluster.begin_offsets(spec.topic, spec.partitions);
+    cluster.patience.anew();
     let starts_from = begin_offsets()?;
     let starts = match as_it_is {
         true => starts_from.clone(),

@@ -3,6 +3,7 @@
 use plumb_model::fault::{Fault, HasFault};
 use plumb_model::secret;
 use std::borrow::Cow;
+use std::time::Duration;
 use thiserror::Error;
 
 /// The reason why a path could not be driven.
@@ -119,6 +120,14 @@ pub enum LoadError {
         waited_s: u64,
         /// The errors seen meanwhile, if any.
         reason: String,
+    },
+    /// Target: brokers that had answered fell silent.
+    #[error("the brokers of {bootstrap} have given no answer for {} s, so that the block under way has no figures", silent_for.as_secs())]
+    Silent {
+        /// host:port, comma separated.
+        bootstrap: String,
+        /// The time since their last answer.
+        silent_for: Duration,
     },
     /// Environment: a thread could not be started.
     #[error("cannot start a thread: {reason}")]
@@ -252,6 +261,7 @@ impl HasFault for LoadError {
             | LoadError::Tls { .. }
             | LoadError::Refused { .. }
             | LoadError::TooLarge { .. }
+            | LoadError::Silent { .. }
             | LoadError::NotReady { .. } => Fault::Target,
         }
     }
@@ -326,6 +336,7 @@ impl HasFault for LoadError {
                 "`plumb driver check -- PROGRAM` tries a driver against a broker that knows what happened; docs/guide/external-drivers.md \
                  has the protocol"
             }
+            LoadError::Silent { .. } => "are the brokers up, and what do their logs say of that time?",
             LoadError::NotReady { .. } => "does the topic have a leader and enough in-sync replicas?",
             _ => return None,
         };
@@ -387,6 +398,8 @@ mod tests {
         assert!(!refused("no answer within 15 s (_TIMED_OUT)").is_refusal());
         let unreachable = LoadError::UnknownTopic { topic: "t".to_owned() };
         assert!(!unreachable.is_refusal());
+        let silent = LoadError::Silent { bootstrap: "b:1".to_owned(), silent_for: Duration::from_secs(47) };
+        assert!(!silent.is_refusal());
     }
 
     #[test]

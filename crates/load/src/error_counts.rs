@@ -13,6 +13,13 @@ pub(crate) struct ErrorCounts {
     counts: BTreeMap<ErrorKey, (String, u64)>,
 }
 
+/// An error as the document names it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ErrorWords {
+    pub(crate) code: &'static str,
+    pub(crate) text: &'static str,
+}
+
 /// Origin and code of an error.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct ErrorKey {
@@ -33,6 +40,20 @@ impl ErrorCounts {
             Cow::Borrowed(text),
             times,
         );
+    }
+
+    /// Tells so many times of an error under another code, of which more is known than was when it was noted.
+    pub(crate) fn retell(&mut self, origin: &'static str, from: &str, to: ErrorWords, times: u64) {
+        let key = ErrorKey { origin: Cow::Borrowed(origin), code: from.to_owned() };
+        let Entry::Occupied(mut known) = self.counts.entry(key) else { return };
+        let times = times.min(known.get().1);
+        known.get_mut().1 -= times;
+        if known.get().1 == 0 {
+            known.remove();
+        }
+        if times > 0 {
+            self.note_times(origin, to.code, to.text, times);
+        }
     }
 
     /// Notes what a client library says of itself.
@@ -83,5 +104,25 @@ impl From<Vec<ErrorCount>> for ErrorCounts {
             errors.add(ErrorKey { origin: Cow::Owned(origin), code }, Cow::Owned(message), count);
         }
         errors
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_more_is_known_of_is_told_once_under_its_own_code() {
+        const MORE: ErrorWords = ErrorWords { code: "MORE", text: "more" };
+        let told = |times: u64| {
+            let mut errors = ErrorCounts::default();
+            errors.note_times("produce", "LESS", "less", 5);
+            errors.retell("produce", "LESS", MORE, times);
+            errors.list().into_iter().map(|error| (error.code, error.count)).collect::<Vec<_>>()
+        };
+        let of = |code: &str, count: u64| (code.to_owned(), count);
+        assert_eq!(told(0), [of("LESS", 5)]);
+        assert_eq!(told(2), [of("LESS", 3), of("MORE", 2)]);
+        assert_eq!(told(9), [of("MORE", 5)], "no more than there were");
     }
 }

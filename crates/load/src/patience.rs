@@ -1,5 +1,6 @@
 //! The longest wait of a control exchange for its answer: the usual time, and once the user asked to stop, no longer than a
-//! person would wait. Nobody who pressed Ctrl-C on a cluster that is gone waits for each question in turn.
+//! person would wait. Nobody who pressed Ctrl-C on a cluster that is gone waits for each question in turn. Nor does a block whose brokers
+//! fell silent wait for each of its last questions: the first that was asked in vain has answered the others.
 //!
 //! It also knows what is waited for at the moment, and since when in vain, for whoever shows it to a person.
 
@@ -10,6 +11,10 @@ use std::time::Duration;
 
 /// Longest wait in vain, of all exchanges together, once the user asked to stop. Ours: a busy cluster answers within it.
 const STOPPED: Duration = Duration::from_secs(4);
+/// An exchange that waited so long in vain speaks for those that follow. Ours: an election is over within it.
+const SILENCE: Duration = Duration::from_secs(10);
+/// Longest wait of those, while nothing is heard. Ours: a cluster that is back answers within it.
+const SILENT: Duration = Duration::from_secs(1);
 /// The time that each exchange has left when that is used up. Ours: a cluster that is back answers within it.
 const USED_UP: Duration = Duration::from_millis(200);
 
@@ -51,6 +56,14 @@ struct Silence {
     since_ns: Option<u64>,
     /// The wait under way, and its latest end.
     now: Option<(Awaited, u64)>,
+    /// An exchange waited long in vain.
+    in_vain: bool,
+}
+
+impl Silence {
+    fn asked_in_vain(&mut self, waited_ns: u64) {
+        self.in_vain |= waited_ns >= nanos(SILENCE);
+    }
 }
 
 impl Patience {
@@ -61,6 +74,7 @@ impl Patience {
 
     /// Longest wait now, where it is `usual` otherwise.
     pub(crate) fn longest_wait(&self, usual: Duration) -> Duration {
+        let usual = if self.silence().in_vain { usual.min(SILENT) } else { usual };
         if !self.stop.load(Ordering::Relaxed) {
             return usual;
         }
@@ -75,19 +89,28 @@ impl Patience {
 
     /// Asks within the time that [`Patience::longest_wait`] allows, and remembers it if that was in vain.
     pub fn ask<T, E>(&self, usual: Duration, ask: impl FnOnce(Duration) -> Result<T, E>) -> Result<T, E> {
+        let begun = now_ns();
         let answer = self.wait(usual, ask);
-        if answer.is_ok() {
-            self.heard();
+        match answer.is_ok() {
+            true => self.heard(),
+            false => self.silence().asked_in_vain(now_ns() - begun),
         }
         answer
     }
 
-    /// The same for what ends by itself once it is over: that it ended says nothing of the brokers.
-    pub(crate) fn wait<T, E>(
-        &self,
-        usual: Duration,
-        wait: impl FnOnce(Duration) -> Result<T, E>,
-    ) -> Result<T, E> {
+    /// The next exchange has its usual time, whatever was asked in vain before it: more hangs on its answer than a figure.
+    pub fn anew(&self) {
+        self.silence().in_vain = false;
+    }
+
+    /// How long nothing has been heard; none where the last exchange was answered.
+    pub(crate) fn silent_for(&self) -> Option<Duration> {
+        let since_ns = self.silence().since_ns?;
+        Some(Duration::from_nanos(now_ns().saturating_sub(since_ns)))
+    }
+
+    /// The same for what ends by itself once it is over, and for those who are no brokers: that it ended says nothing of these.
+    pub fn wait<T, E>(&self, usual: Duration, wait: impl FnOnce(Duration) -> Result<T, E>) -> Result<T, E> {
         let begun = now_ns();
         let longest = self.longest_wait(usual);
         let was_silent = self.silence().since_ns.is_some();
@@ -160,6 +183,27 @@ mod tests {
         let patience = Patience::default();
         assert_eq!(patience.ask(USUAL, Err::<(), _>), Err(USUAL));
         assert_eq!(patience.longest_wait(USUAL), USUAL);
+    }
+
+    #[test]
+    fn after_an_exchange_that_waited_long_in_vain_the_others_wait_no_more_than_a_moment() {
+        let patience = Patience::default();
+        let vain = |waited: Duration| {
+            let _ = patience.ask(Duration::ZERO, |_| Err::<(), _>(()));
+            patience.silence().asked_in_vain(nanos(waited));
+        };
+        vain(SILENCE / 2);
+        assert_eq!(patience.longest_wait(USUAL), USUAL, "it may be an election");
+        vain(SILENCE);
+        assert_eq!(patience.longest_wait(USUAL), SILENT);
+        assert_eq!(patience.ask(USUAL, Err::<(), _>), Err(SILENT));
+        // What has to be made or put back waits as long as ever.
+        patience.anew();
+        assert_eq!(patience.longest_wait(USUAL), USUAL);
+        vain(SILENCE);
+        assert!(patience.silent_for().is_some());
+        assert_eq!(patience.ask(USUAL, Ok::<_, ()>), Ok(SILENT));
+        assert_eq!((patience.longest_wait(USUAL), patience.silent_for()), (USUAL, None), "it was answered");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A producer's account, whatever the driver: the messages it sent, their fate, and those still under way.
 
 use crate::acknowledged::Acknowledged;
-use crate::error_counts::ErrorCounts;
+use crate::error_counts::{ErrorCounts, ErrorWords};
 use crate::schedule::{Due, Share};
 use crate::shared::Shared;
 use crate::statistics::StatisticsSum;
@@ -88,6 +88,17 @@ impl Sent {
     }
 }
 
+/// What has no report when a block ends.
+pub(crate) const UNDER_WAY: ErrorWords = ErrorWords {
+    code: "UNDER_WAY",
+    text: "still under way when the block ended: whether the brokers have them is not known",
+};
+/// Those of them of which the logs say more.
+pub(crate) const NEVER_SENT: ErrorWords = ErrorWords {
+    code: "NEVER_SENT",
+    text: "taken by a client program, which told nothing of them when the block ended, and no log has them",
+};
+
 /// The account of the delivery reports.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Reported {
@@ -113,8 +124,7 @@ impl Reported {
     /// Notes that so many messages have no report, and will have none.
     pub(crate) fn note_under_way(&mut self, messages: u64) {
         if messages > 0 {
-            let text = "still under way when the block ended: whether the brokers have them is not known";
-            self.errors.note_times("produce", "UNDER_WAY", text, messages);
+            self.errors.note_times("produce", UNDER_WAY.code, UNDER_WAY.text, messages);
         }
     }
 }

@@ -4,6 +4,7 @@
 //! better or worse here. That takes a [`crate::trial`].
 
 pub mod paths;
+pub mod searches;
 
 use crate::finding::ValidityVerdict;
 use crate::plan::Length;

@@ -39,6 +39,10 @@ pub struct SearchReport {
     pub outcome: SearchOutcome,
     /// The end of the search itself; absent where it did not come to one.
     pub ending: Option<BestEnding>,
+    /// The error with which it ended, such as brokers that give no answer any more; absent where it did not, and in documents of earlier
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// The answer in sentences, the main one first.
     pub summary: Vec<String>,
     /// What to change of the scenario, with each change's own part; empty where nothing is proven.

@@ -1,5 +1,7 @@
 //! The answer of a search for settings, for people: what to change, what that is proven to gain, and what led there.
 
+pub mod side_by_side;
+
 use crate::html::scale::time_tick;
 use crate::sheet::scatter::{Axis, Point, PointKind};
 use crate::sheet::{Column, Scatter, Section, Sheet};

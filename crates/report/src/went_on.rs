@@ -51,8 +51,12 @@ fn loss(document: &RunDocument, LostBlock { worker, reason, step, block, .. }: &
 fn known(lost: &LostBlock) -> String {
     let words = |counts: &Counts| {
         let (sent, acked) = (counted(counts.sent, "message"), count(counts.acked));
+        let others = match counts.sent > counts.acked {
+            true => ", and of the others that is not known",
+            false => "",
+        };
         format!(
-            "; of it at least {sent} were sent and {acked} acknowledged, and are in its topic with those of its warm-up"
+            "; of it at least {sent} were sent: the {acked} that were acknowledged are in its topic with those of its warm-up{others}"
         )
     };
     lost.counts.as_ref().map(words).unwrap_or_default()

@@ -2,8 +2,9 @@
 
 #![allow(missing_docs)]
 
+use plumb_model::compare::searches::SearchesCompared;
 use plumb_model::search_report::SearchReport;
-use plumb_report::search::sheet;
+use plumb_report::search::{sheet, side_by_side};
 use plumb_report::text::TextStyle;
 use serde_json::{Value, json};
 
@@ -124,4 +125,36 @@ fn settings_that_changed_together_stand_with_the_reason_why_they_cannot_be_told_
         row("topic.segment.bytes", false, Value::Null),
     ]);
     insta::assert_snapshot!(render(&answer("importance", rows)));
+}
+
+#[test]
+fn two_searches_stand_side_by_side_with_their_proofs_and_what_differs_in_their_questions() {
+    let side = |place: &str, outcome: &str, proof: Value| {
+        json!({
+            "place": place, "name": "orders", "started_at": "2026-01-02T03:04:05Z", "metric": "end_to_end.p99",
+            "outcome": outcome, "summary": "", "blocks": 40, "proof": proof
+        })
+    };
+    let proof = json!({
+        "estimate_ratio": 0.42, "interval_low": 0.39, "interval_high": 0.46, "level": 0.95, "verdict": "better", "pairs": 12
+    });
+    let step = |from: &str, to: &str, proven: bool| json!({"from": from, "to": to, "proven": proven});
+    let compared: SearchesCompared = serde_json::from_value(json!({
+        "schema_version": 1, "a": side("before", "better", proof), "b": side("after", "to_prove", Value::Null),
+        "differences": [{"what": "rate", "a": "300 messages/s", "b": "500 messages/s"}],
+        "settings": [
+            {"setting": "consumer.fetch.min.bytes", "a": null, "b": step("1", "1024", false)},
+            {"setting": "producer.linger.ms", "a": step("5", "0", true), "b": step("5", "1", false)}
+        ],
+        "cannot_show": [
+            "The searches differ in rate: their ratios are no answers to the same question.",
+            "Which proposal is better is told by a trial that has both as arms."
+        ]
+    }))
+    .expect("two searches");
+    let text = plumb_report::sheet::text::render(
+        &side_by_side::sheet(&compared),
+        TextStyle { color: false, width: 160 },
+    );
+    insta::assert_snapshot!(text);
 }

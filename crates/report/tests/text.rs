@@ -247,8 +247,8 @@ fn a_run_that_went_on_says_when_and_what_was_lost() {
     let text = render(&document, TextStyle { width: 400, ..PLAIN });
     for sentence in [
         "Worker two was lost in block 2 of #2 (the link to two broke off). The run went on at 2026-01-02 03:04:05 UTC: that \
-         block is measured anew and counts nowhere; of it at least 1,312 messages were sent and 1,300 acknowledged, and are in its topic with \
-         those of its warm-up.",
+         block is measured anew and counts nowhere; of it at least 1,312 messages were sent: the 1,300 that were acknowledged are in its \
+         topic with those of its warm-up, and of the others that is not known.",
         "Worker two was lost in block 2 of #2 (the link to two broke off), and the run ended: that block counts nowhere; of it at least 1,312 \
          messages were sent",
         "It went on at 2026-01-02 03:04:05 UTC after it had been stopped or killed, with 3 blocks done by then. Changed since before: a \

@@ -10,12 +10,13 @@ use super::space::Space;
 use super::target::Target;
 use super::utc::timestamp;
 use crate::context::RunContext;
-use crate::error::Result;
+use crate::error::{Result, SessionError};
 use crate::external;
 use crate::run_dir::{RunDir, RunDirError};
 use crate::watcher::Event;
 use crate::workers::WorkerCrew;
 use jiff::Timestamp;
+use plumb_load::LoadError;
 use plumb_load::block::{self, BlockSpec};
 use plumb_load::observation::Observation;
 use plumb_load::random::Random;
@@ -54,6 +55,8 @@ pub(super) struct Job {
     pub(super) own_topic: bool,
     /// The latency at which it ends before its time.
     pub(super) give_up: Option<GiveUp>,
+    /// True if brokers that give no answer any more are an error: that says nothing of its settings, and no other block is begun.
+    pub(super) needs_answers: bool,
 }
 
 /// The places that take the figures of a block.
@@ -105,6 +108,21 @@ pub(super) fn has_own_topic(step: &StepPlan) -> bool {
 
 /// Runs a block. False when the user stopped it before its first measured message: nothing is noted of it then.
 pub(super) fn run(job: &Job, place: &mut Place<'_>) -> Result<bool> {
+    let done = measure(job, place);
+    let is_of_brokers = matches!(done, Ok(_) | Err(SessionError::Load(_)));
+    if !job.needs_answers || !is_of_brokers || place.context.is_stopped() {
+        return done;
+    }
+    let cluster = &place.target.cluster;
+    match cluster.silence() {
+        Some(silent_for) => {
+            Err(LoadError::Silent { bootstrap: cluster.bootstrap.clone(), silent_for }.into())
+        }
+        None => done,
+    }
+}
+
+fn measure(job: &Job, place: &mut Place<'_>) -> Result<bool> {
     let Place { figures, target, space, context, .. } = place;
     let Figures { record, step: index, fold, dir } = figures;
     let (step, slot, index) = (&job.step, job.slot, *index);
@@ -182,8 +200,8 @@ pub(super) fn run(job: &Job, place: &mut Place<'_>) -> Result<bool> {
     }
     let outcome = match result {
         // A stop before the first measured message leaves nothing to note.
-        Err(plumb_load::LoadError::Stopped) => return Ok(false),
-        Err(plumb_load::LoadError::WorkerLost { worker, reason }) => {
+        Err(LoadError::Stopped) => return Ok(false),
+        Err(LoadError::WorkerLost { worker, reason }) => {
             context.lose(LostWorker { name: worker, reason });
             return Ok(false);
         }

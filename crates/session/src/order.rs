@@ -58,6 +58,7 @@ impl NextBlock for DrawnOrder {
             topic: block::topic(step, slot, resumed),
             own_topic: block::has_own_topic(step),
             give_up: None,
+            needs_answers: false,
             step: step.clone(),
         };
         Ok(Some(Planned { job, apart: None, arm: None }))

@@ -145,7 +145,7 @@ fn merged_times(
     before: &[Option<Scrape>],
     patience: &Patience,
 ) -> Option<RequestTimes> {
-    let now = |url: &str| patience.ask(metrics::TIMEOUT, |timeout| metrics.read(url, timeout)).ok();
+    let now = |url: &str| patience.wait(metrics::TIMEOUT, |timeout| metrics.read(url, timeout)).ok();
     let both = metrics.urls.iter().zip(before);
     let times: Option<Vec<RequestTimes>> =
         both.map(|(url, before)| Some(request_times(before.as_ref()?, &now(url)?))).collect();

@@ -144,16 +144,18 @@ pub(crate) fn after_losses(mut finished: Finished, options: &WorkersOptions) -> 
                 reason: format!("{losses} workers were lost one after another and no block came to its end"),
             }
             .into()),
-            _ => workers.take_back(&worker, &context),
+            _ => workers.take_back(&worker, options.back, &context),
         };
         let path = finished.dir.path().to_owned();
         drop(finished);
-        let mut run = resume::open(&path, &context.stop, &context.watcher)?;
+        let opened = resume::open(&path, &context.stop, &context.watcher);
+        workers.ended(&opened);
+        let mut run = opened?;
+        run.context.workers = Some(workers);
         if let Err(error) = is_back {
             run.measured.record.lost_for_good(block);
             return run.end_with(Err(error), options);
         }
-        run.context.workers = Some(workers);
         run.measured.record.went_on_after(block);
         finished = run.carry(options)?;
     }
@@ -247,8 +249,17 @@ impl Run {
         self.end_with(result, workers)
     }
 
-    /// Ends the document.
-    fn end_with(mut self, result: Result<()>, workers: &WorkersOptions) -> Result<Finished> {
+    /// Ends the document, and has the workers know how the run ended.
+    fn end_with(self, result: Result<()>, options: &WorkersOptions) -> Result<Finished> {
+        let crew = self.context.workers.clone();
+        let ended = self.end_document(result, options);
+        if let Some(crew) = crew {
+            crew.ended(&ended);
+        }
+        ended
+    }
+
+    fn end_document(mut self, result: Result<()>, workers: &WorkersOptions) -> Result<Finished> {
         self.measured.record.finish(match &result {
             Err(error) if !error.is_stop() => RunState::Failed { error: chain(error).join(": ") },
             Err(_) => RunState::Interrupted,

@@ -117,6 +117,7 @@ impl RateSearch {
             topic: format!("{}-try-{number}-r{resumed}", index + 1),
             own_topic: matches!(step.topic, TopicPlan::Own { .. }),
             give_up: None,
+            needs_answers: false,
             step,
         };
         Planned { job, apart: Some(apart), arm: None }

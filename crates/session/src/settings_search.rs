@@ -63,6 +63,7 @@ impl SearchBlocks {
             topic: format!("search-{number}-r{resumed}"),
             own_topic: matches!(step.topic, TopicPlan::Own { .. }),
             give_up: next.give_up_above.and_then(|above| GiveUp::of(search, above)),
+            needs_answers: true,
             step,
         };
         let host = of_owner(&next.settings, Owner::Host);

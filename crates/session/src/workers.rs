@@ -1,45 +1,38 @@
 //! The workers of a run: gathered before its first block, named in its document, waited for again where one is lost.
 //!
-//! How they are reached is `plumb_link`'s, what they do in a block `plumb_load::remote`'s.
+//! How they are reached is `plumb_link`'s, what they do in a block `plumb_load::remote`'s. `workers/work.rs` is the worker's side.
+
+mod peer_link;
+mod work;
+
+pub use work::{WorkerOptions, work};
 
 use crate::context::RunContext;
 use crate::error::Result;
 use crate::probe::clock_account::clock_account;
-use crate::watcher::Event;
+use peer_link::PeerLink;
 use plumb_link::{
-    Arrival, Certificate, CertificateDigest, CertificateFiles, FIRST_KIND, FRAME_BYTES_MAX, Gathering,
-    Goodbye, Hello, Introduction, JoinOptions, LinkError, ListenOptions, OffsetBand, Peer, SecretError,
-    Token, Workers, join, program_digest,
+    Arrival, Certificate, CertificateDigest, CertificateFiles, Gathering, Goodbye, Hello, Introduction,
+    LinkError, ListenOptions, Peer, SecretError, Token, Workers, program_digest,
 };
-use plumb_load::calibrate::calibrate;
-use plumb_load::remote::{Carrier, LinkLost, LostWorker, WorkerLink, WorkerSettings, WorkerTold, serve};
+use plumb_load::remote::{LostWorker, WorkerLink};
 use plumb_model::document::WorkerFacts;
 use plumb_model::facts::HostFacts;
-use plumb_model::fault::UsageError;
-use plumb_model::figure;
+use plumb_model::fault::{UsageError, chain};
 use plumb_model::plan::{Plan, Properties};
 use plumb_model::units::Nanos;
-use plumb_observe::{HostRoot, SystemCommands, host_facts};
 use rustix::system::uname;
 use std::cmp::Ordering;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Longest wait for a worker that was lost to come back (ours).
 const BACK_WITHIN: Duration = Duration::from_secs(60);
 /// Longest wait until all workers know that the run is over (ours): a second link is no slower than the first.
 const GOODBYE_MAX: Duration = Duration::from_secs(2);
-/// The longest time after the last exchange for which its band, widened, still counts.
-const STALE_NS: i64 = 3_000_000_000;
-/// A clock that a time service steers runs off its last band by no more than this part of the time: 1,000 ppm (ours: the kernel's own limit of
-/// steering is 500 ppm, and two clocks are steered).
-const STEERED_APART: i64 = 1_000;
-/// A frame of ours.
-const MESSAGE: u8 = FIRST_KIND;
 
 /// The door of a run through which its workers come.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +45,8 @@ pub struct WorkersOptions {
     pub certificate: Option<CertificateFiles>,
     /// Longest wait for all workers.
     pub wait: Duration,
+    /// Longest wait for a worker that was lost to come back.
+    pub back: Duration,
 }
 
 /// The workers of a run.
@@ -60,6 +55,8 @@ pub(crate) struct WorkerCrew {
     /// The same links, to be closed with a reason.
     peers: Mutex<Vec<Peer>>,
     gathering: Gathering,
+    /// What they are told at the end of the run.
+    farewell: Mutex<Goodbye>,
     facts: Vec<WorkerFacts>,
     /// Removed with the crew.
     _token_place: Option<tempfile::TempDir>,
@@ -85,6 +82,7 @@ impl Default for WorkersOptions {
             token_file: None,
             certificate: None,
             wait: Duration::from_secs(120),
+            back: BACK_WITHIN,
         }
     }
 }
@@ -143,6 +141,7 @@ impl WorkerCrew {
             facts: (0..peers.len()).map(|place| worker_facts(&peers, place)).collect(),
             peers: Mutex::new(peers),
             gathering,
+            farewell: Mutex::new(Goodbye::RunFailed { why: "it came to no end of its own".to_owned() }),
             _token_place: place,
         })
     }
@@ -159,17 +158,26 @@ impl WorkerCrew {
 
     /// Waits for a worker that was lost, and takes it back. A worker that stayed is in the middle of a block that is over: it has
     /// been told so, and takes the next one.
-    pub(crate) fn take_back(&self, lost: &LostWorker, context: &RunContext) -> Result<()> {
+    pub(crate) fn take_back(&self, lost: &LostWorker, within: Duration, context: &RunContext) -> Result<()> {
         context.phase(&format!("waiting for worker {} to join again", lost.name));
         let mut links = self.links();
         let Some(place) = links.iter().position(|link| link.name() == lost.name) else { return Ok(()) };
         let mut peers = self.peers();
         // One whose part failed is still there, and is told to join again.
         peers[place].close_and_wait(Goodbye::JoinAgain { why: lost.reason.clone() });
-        let peer = self.gathering.rejoin(&lost.name, BACK_WITHIN, &context.stop)?;
+        let peer = self.gathering.rejoin(&lost.name, within, &context.stop)?;
         links[place] = Box::new(PeerLink::of(peer.clone()));
         peers[place] = peer;
         Ok(())
+    }
+
+    /// Takes down how the run ended: what its workers are told when nobody needs them any more.
+    pub(crate) fn ended<T>(&self, ended: &Result<T>) {
+        let goodbye = match ended {
+            Ok(_) => Goodbye::RunOver,
+            Err(error) => Goodbye::RunFailed { why: chain(error).join(": ") },
+        };
+        *self.farewell.lock().unwrap_or_else(PoisonError::into_inner) = goodbye;
     }
 
     fn peers(&self) -> MutexGuard<'_, Vec<Peer>> {
@@ -178,10 +186,12 @@ impl WorkerCrew {
 }
 
 impl Drop for WorkerCrew {
-    /// Workers that do not hear that the run is over would try to join it again.
+    /// Workers that do not hear how the run ended would try to join it again.
     fn drop(&mut self) {
+        let farewell = self.farewell.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.gathering.say_at_end(farewell.clone());
         let peers = self.peers();
-        peers.iter().for_each(|peer| peer.close(Goodbye::RunOver));
+        peers.iter().for_each(|peer| peer.close(farewell.clone()));
         let until = Instant::now() + GOODBYE_MAX;
         peers.iter().for_each(|peer| peer.await_end(until.saturating_duration_since(Instant::now())));
     }
@@ -259,167 +269,6 @@ fn worker_facts(peers: &[Peer], place: usize) -> WorkerFacts {
         host: serde_json::from_value(facts.clone()).ok(),
     }
 }
-
-/// A worker as a block sees it.
-struct PeerLink {
-    peer: Peer,
-    clock_identity: String,
-}
-
-impl PeerLink {
-    fn of(peer: Peer) -> Self {
-        let hello = peer.hello();
-        let clock_identity = match (&hello.boot, hello.namespace_offset_ns) {
-            (Some(boot), Some(offset_ns)) => format!("{boot} {offset_ns}"),
-            // Nobody else's.
-            _ => format!("of worker {}", peer.name()),
-        };
-        PeerLink { peer, clock_identity }
-    }
-}
-
-fn lost(error: &LinkError) -> LinkLost {
-    let goodbye = matches!(error, LinkError::Closed { goodbye: Goodbye::RunOver, .. });
-    LinkLost { reason: error.to_string(), goodbye }
-}
-
-fn send(peer: &Peer, message: &[u8]) -> Result<(), LinkLost> {
-    peer.send(MESSAGE, message).map_err(|error| lost(&error))
-}
-
-fn receive(peer: &Peer, wait: Duration) -> Result<Option<Vec<u8>>, LinkLost> {
-    match peer.receive(wait).map_err(|error| lost(&error))? {
-        None => Ok(None),
-        Some(frame) if frame.kind == MESSAGE => Ok(Some(frame.bytes)),
-        Some(frame) => Err(LinkLost::failed(format!("it sent a frame of the unknown kind {}", frame.kind))),
-    }
-}
-
-impl Carrier for PeerLink {
-    fn largest(&self) -> usize {
-        FRAME_BYTES_MAX / 2
-    }
-
-    fn send(&self, message: &[u8]) -> Result<(), LinkLost> {
-        send(&self.peer, message)
-    }
-
-    fn receive(&self, wait: Duration) -> Result<Option<Vec<u8>>, LinkLost> {
-        receive(&self.peer, wait)
-    }
-}
-
-impl WorkerLink for PeerLink {
-    fn name(&self) -> &str {
-        self.peer.name()
-    }
-
-    fn clock_identity(&self) -> &str {
-        &self.clock_identity
-    }
-
-    fn clock_at(&self, at_ns: u64) -> Option<OffsetBand> {
-        let (clock, at_ns) = (self.peer.clock()?, i64::try_from(at_ns).ok()?);
-        clock.offset_at(at_ns).or_else(|| {
-            let latest = clock.latest()?;
-            let age_ns = at_ns.saturating_sub(latest.local_ns).max(0);
-            let apart_ns = age_ns / 1_000_000 * STEERED_APART + 1;
-            let OffsetBand { low_ns, high_ns } = latest.band;
-            (age_ns <= STALE_NS)
-                .then_some(OffsetBand { low_ns: low_ns - apart_ns, high_ns: high_ns + apart_ns })
-        })
-    }
-
-    fn round_trip(&self) -> Duration {
-        let least_ns = self.peer.clock().and_then(plumb_link::PeerClock::least_round_trip_ns);
-        Duration::from_nanos(least_ns.unwrap_or(0).max(0).unsigned_abs())
-    }
-}
-
-/// The settings of a worker that joins a run.
-#[derive(Debug, Clone)]
-pub struct WorkerOptions {
-    /// HOST:PORT of the run.
-    pub join: String,
-    /// The digest of the run's certificate.
-    pub certificate_sha256: CertificateDigest,
-    /// The file with the run's token.
-    pub token_file: PathBuf,
-    /// The worker's name, of its own in the run.
-    pub name: String,
-    /// Client properties of this host: they come before those that the run sends.
-    pub properties: Properties,
-    /// Attempts to join are made for so long.
-    pub within: Duration,
-}
-
-/// Joins a run and takes part in its blocks until it is over. Where the connection breaks it joins again, as long as the run lets it.
-///
-/// # Errors
-/// When the run cannot be joined, or is lost for good; at a stop.
-pub fn work(
-    options: &WorkerOptions,
-    stop: &Arc<AtomicBool>,
-    watcher: &Arc<dyn crate::Watcher>,
-) -> Result<()> {
-    let host = host_facts(&HostRoot::default(), &SystemCommands::default());
-    let settings = WorkerSettings { properties: options.properties.clone(), spin_ns: calibrate().spin_ns };
-    let joining = JoinOptions {
-        address: options.join.clone(),
-        certificate_sha256: options.certificate_sha256,
-        token_file: options.token_file.clone(),
-        name: options.name.clone(),
-        introduction: introduction(Some(&host))?,
-        within: options.within,
-    };
-    loop {
-        let mut tell = |error: &LinkError| watcher.event(&Event::Note(&attempt_words(error, &joining)));
-        let peer = join(&joining, stop, &mut tell)?;
-        watcher.event(&Event::Note(&format!("joined {} as {}", options.join, options.name)));
-        let carrier = PeerLink::of(peer.clone());
-        let mut told = |told: WorkerTold| watcher.event(&Event::Note(&words(&told)));
-        match serve(&carrier, &settings, stop, &mut told) {
-            Ok(()) => {
-                watcher.event(&Event::Note("the run is over"));
-                return Ok(());
-            }
-            Err(_) if stop.load(std::sync::atomic::Ordering::Relaxed) => {
-                peer.close_and_wait(Goodbye::Leaves { why: "it was told to stop".to_owned() });
-                return Err(LinkError::Stopped.into());
-            }
-            Err(lost) => {
-                if let Err(error @ LinkError::Closed { goodbye: Goodbye::NotBegun { .. }, .. }) =
-                    peer.receive(Duration::ZERO)
-                {
-                    return Err(error.into());
-                }
-                watcher.event(&Event::Note(&format!("lost the run: {}; joining again", lost.reason)));
-            }
-        }
-    }
-}
-
-/// Why a worker is not there yet.
-fn attempt_words(error: &LinkError, joining: &JoinOptions) -> String {
-    let reason = match error {
-        LinkError::NoCoordinator { address, source, .. } => {
-            format!("no coordinator at {address} yet ({source})")
-        }
-        error => error.to_string(),
-    };
-    format!("{reason}; trying for {}", figure::estimate(joining.within.as_secs_f64()))
-}
-
-fn words(told: &WorkerTold) -> String {
-    match told {
-        WorkerTold::BlockBegins { topic, producers, consumers } => {
-            format!("a block begins: producers {producers}, consumers {consumers}, topic {topic}")
-        }
-        WorkerTold::BlockEnds => "the block is over".to_owned(),
-        WorkerTold::Failed(reason) => format!("the block failed here: {reason}"),
-    }
-}
-
 /// Refuses what no run may have its workers do, whatever their number.
 ///
 /// # Errors
@@ -478,21 +327,4 @@ impl LinkSecrets {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn workers_are_in_the_order_of_their_numbers() {
-        let mut names = ["worker-10", "worker-2", "worker-0", "a"];
-        names.sort_by(|one, other| in_order(one, other));
-        assert_eq!(names, ["a", "worker-0", "worker-2", "worker-10"]);
-    }
-
-    #[test]
-    fn an_address_that_means_all_of_this_host_is_shown_by_a_name_that_others_can_reach() {
-        let port = |text: &str| reachable(text.parse().unwrap());
-        assert_eq!(port("10.0.0.5:7587"), "10.0.0.5:7587");
-        let shown = port("0.0.0.0:7587");
-        assert!(shown.ends_with(":7587") && !shown.starts_with("0.0.0.0"), "{shown}");
-    }
-}
+mod tests;

@@ -30,6 +30,15 @@ pub(crate) struct WorkersArgs {
     pub(crate) wait_for_workers: Option<Nanos>,
 }
 
+impl WorkersArgs {
+    /// True if any flag says how workers join.
+    pub(crate) fn says_how_to_join(&self) -> bool {
+        let WorkersArgs { workers: _, listen, token_file, cert_file, key_file, wait_for_workers } = self;
+        let files = [token_file, cert_file, key_file];
+        listen.is_some() || wait_for_workers.is_some() || files.iter().any(|file| file.is_some())
+    }
+}
+
 /// `plumb worker`
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]

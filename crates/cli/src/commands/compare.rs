@@ -1,4 +1,4 @@
-//! `plumb compare`: two single runs, or two watched paths, side by side, from their documents alone.
+//! `plumb compare`: two single runs, two searches, or two watched paths, side by side, from their documents alone.
 
 use super::End;
 use super::search::{PROOF, SEARCH};
@@ -7,9 +7,10 @@ use crate::errors::UsageError;
 use crate::result_dir::{self, ResultKind};
 use crate::{judged, printer, whole_file};
 use anyhow::{Context, Result};
-use plumb_judge::compare::{self, CompareError, Side, paths};
+use plumb_judge::compare::{self, CompareError, Side, paths, searches};
 use plumb_judge::settings_search::{AS_IS, PROPOSED};
-use plumb_report::path;
+use plumb_report::search::side_by_side;
+use plumb_report::{path, sheet};
 use std::path::Path;
 
 pub(super) fn compare(arguments: &CompareArgs) -> Result<End> {
@@ -29,7 +30,9 @@ pub(super) fn compare(arguments: &CompareArgs) -> Result<End> {
         return Err(UsageError::new("--html is for two watched paths", hint).into());
     }
     let (first, second) = (Place::of(&arguments.first), Place::of(&arguments.second));
-    refuse_searches(first.run, second.run)?;
+    if let Some(end) = compare_searches(&first, &second, arguments.output)? {
+        return Ok(end);
+    }
     let (a, b) = (judged::read(Path::new(first.run))?, judged::read(Path::new(second.run))?);
     let (side_a, side_b) =
         (Side { document: &a, step: first.step }, Side { document: &b, step: second.step });
@@ -58,37 +61,72 @@ fn refuse_results_of_other_kinds(first: &str, second: &str) -> Result<(), UsageE
     ))
 }
 
-/// Refuses a search as a whole, which is several runs.
+/// Compares two searches; none where neither is one.
+fn compare_searches(first: &Place<'_>, second: &Place<'_>, output: CompareOutput) -> Result<Option<End>> {
+    let read = |place: &Place<'_>| match place.step {
+        None => result_dir::read_search(Path::new(place.run)),
+        Some(_) => Ok(None),
+    };
+    let (of_first, of_second) = (read(first)?, read(second)?);
+    let (first, second) = (first.run, second.run);
+    let (a, b) = match (of_first, of_second) {
+        (None, None) => {
+            refuse_searches(first, second)?;
+            return Ok(None);
+        }
+        (Some(a), Some(b)) => (a, b),
+        (of_first, _) => {
+            let (search, other) = if of_first.is_some() { (first, second) } else { (second, first) };
+            let message = format!("{search} is a search, which is several runs, and {other} is none");
+            return Err(UsageError::new(message, way_to_compare(search)).into());
+        }
+    };
+    let side = |place, report| searches::Side { place, report };
+    let hint = "give two searches, such as those of two setups, or of before and after";
+    let result = searches::compare(side(first, &a), side(second, &b))
+        .map_err(|error| UsageError::new(error.to_string(), hint))?;
+    printer::out(&match output {
+        CompareOutput::Text => sheet::text::render(&side_by_side::sheet(&result), printer::style()),
+        CompareOutput::Json => format!("{}\n", serde_json::to_string_pretty(&result)?),
+    });
+    let [of_a, of_b] = [first, second].map(proof_of);
+    if let (Some(of_a), Some(of_b)) = (of_a, of_b) {
+        printer::remark(&format!("their proofs, metric by metric: plumb compare {of_a} {of_b}"));
+    }
+    Ok(Some(End::Done))
+}
+
+/// What a search proposes in its proof, as a run's step; none where there is no proof.
+fn proof_of(search: &str) -> Option<String> {
+    let place = Path::new(search);
+    let place = match place.file_name().is_some_and(|name| name == SEARCH) {
+        true => place.parent()?,
+        false => place,
+    };
+    let proof = place.join(PROOF);
+    result_dir::has_run(&proof).then(|| format!("{}#{PROPOSED}", proof.display()))
+}
+
+/// How the runs of a search are held against something.
+fn way_to_compare(search: &str) -> String {
+    match proof_of(search) {
+        Some(proposed) => {
+            let as_it_is = proposed.replace(&format!("#{PROPOSED}"), &format!("#{AS_IS}"));
+            format!("its proof has both sides: plumb compare '{as_it_is}' {proposed}")
+        }
+        None => "it proved nothing, so it has no run whose settings could be held against others".to_owned(),
+    }
+}
+
+/// Refuses a search of which nothing has been measured.
 fn refuse_searches(first: &str, second: &str) -> Result<(), UsageError> {
-    let searches = [first, second].map(|run| (run, result_dir::runs_of_search(Path::new(run))));
-    let Some((search, runs)) = searches.iter().find_map(|(run, runs)| Some((run, runs.as_ref()?))) else {
-        return Ok(());
-    };
-    let has_proof = |runs: &Vec<String>| runs.iter().any(|run| run == PROOF);
-    let hint = match &searches {
-        [(a, Some(of_a)), (b, Some(of_b))] if a != b && has_proof(of_a) && has_proof(of_b) => {
-            format!(
-                "hold what they propose against each other, by their proofs: plumb compare {a}/{PROOF}#{PROPOSED} {b}/{PROOF}#{PROPOSED}"
-            )
+    match [first, second].into_iter().find(|run| result_dir::runs_of_search(Path::new(run)).is_some()) {
+        None => Ok(()),
+        Some(search) => {
+            let message = format!("{search} is a search that has measured nothing yet");
+            Err(UsageError::new(message, format!("go on with it: plumb search --resume {search}")))
         }
-        _ if has_proof(runs) => {
-            format!(
-                "its proof has both sides: plumb compare '{search}/{PROOF}#{AS_IS}' {search}/{PROOF}#{PROPOSED}"
-            )
-        }
-        _ if runs.iter().all(|run| run == SEARCH) => {
-            "it proved nothing, so it has no run whose settings could be held against others".to_owned()
-        }
-        _ => format!(
-            "name one of its runs: {}",
-            runs.iter()
-                .filter(|run| *run != SEARCH)
-                .map(|run| format!("{search}/{run}"))
-                .collect::<Vec<_>>()
-                .join(", ")
-        ),
-    };
-    Err(UsageError::new(format!("{search} is a search, which is several runs"), hint))
+    }
 }
 
 fn compare_paths(arguments: &CompareArgs) -> Result<End> {

@@ -1,7 +1,7 @@
 //! `plumb run`: any experiment from a scenario file.
 
 use super::driver::use_driver;
-use super::worker::{options, use_workers};
+use super::worker::use_workers;
 use super::{End, carry_on_with, carry_out_with};
 use crate::args::{ClusterArgs, RunArgs};
 use crate::errors::UsageError;
@@ -18,7 +18,7 @@ const QUICK: u64 = 10;
 
 pub(super) fn run(arguments: &RunArgs) -> Result<End> {
     if let Some(directory) = &arguments.resume {
-        return carry_on_with(directory, &arguments.output, &options(&arguments.workers));
+        return carry_on_with(directory, &arguments.output, &arguments.workers);
     }
     let path = arguments.scenario.as_deref().unwrap_or(Path::new(""));
     let (mut scenario, mut sources) = plumb_scenario::file::read(path)?;
@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &RunArgs) -> Result<End> {
     use_brokers(&arguments.cluster, &mut scenario, &mut sources)?;
     use_driver(&arguments.driver, &mut scenario, &mut sources)?;
     use_workers(&arguments.workers, &mut scenario, &mut sources);
-    carry_out_with(resolve(&scenario, &sources)?, &arguments.output, &options(&arguments.workers))
+    carry_out_with(resolve(&scenario, &sources)?, &arguments.output, &arguments.workers)
 }
 
 /// The brokers of the flags, if any, take the place of the whole cluster that the file names.

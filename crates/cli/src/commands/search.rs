@@ -13,14 +13,14 @@ use crate::args::search::SearchArgs;
 use crate::commands::End;
 use crate::errors::UsageError;
 use crate::result_dir::{self, ResultKind, Shown};
-use crate::{install_dir, printer, progress, stop, whole_file};
+use crate::{install_dir, printer, progress, stop};
 use anyhow::Result;
 use plumb_judge::settings_search::{
-    Runs, Taken, TakingBack, proven, report, restarts, taking_back, to_prove,
+    Runs, Taken, TakingBack, ended_with_error, proven, report, restarts, taking_back, to_prove,
 };
 use plumb_model::best::BestEnding;
 use plumb_model::document::{RunDocument, RunState};
-use plumb_model::fault::HasFault;
+use plumb_model::fault::{self, HasFault};
 use plumb_model::figure::counted;
 use plumb_model::plan::{Plan, Properties};
 use plumb_model::search_report::{RefusedTrial, SearchOutcome, SearchReport, TrialStage};
@@ -93,14 +93,51 @@ pub(super) fn search(arguments: &SearchArgs) -> Result<End> {
 fn carry_or_say_way_on(request: &Request, directory: &Path, arguments: &SearchArgs) -> Result<End> {
     let way_on = progress::Whole::new(format!("plumb search --resume {}", directory.display()));
     let done = carry(request, directory, arguments, &way_on);
-    if done.is_err() && directory.join(SEARCH).exists() {
-        let whole = Whole { request, directory, way_on: &way_on };
-        if let Err(error) = whole.keep_so_far() {
+    if let Err(error) = &done
+        && directory.join(SEARCH).exists()
+    {
+        if let Err(error) = keep_so_far(request, directory, &way_on, error) {
             printer::note(&format!("warning: what was seen so far has no page: {error:#}"));
         }
         way_on.say_way_on();
     }
     done
+}
+
+/// The answers of a search that ended with an error, as far as it came: document and page.
+fn keep_so_far(
+    request: &Request,
+    directory: &Path,
+    way_on: &Arc<progress::Whole>,
+    error: &anyhow::Error,
+) -> Result<()> {
+    let ended = Ended {
+        error: fault::chain(error.as_ref()).join(": "),
+        way_on: format!("plumb search --resume {}", directory.display()),
+    };
+    let mut answers = Vec::new();
+    for (at, request) in request.by_promise()?.iter().enumerate() {
+        let place = of_promise(directory, at);
+        answers.extend(Whole { request, directory: &place, way_on }.so_far(&ended)?);
+    }
+    let mut answers = answers.into_iter();
+    let Some(mut first) = answers.next() else { return Ok(()) };
+    first.other_promises = answers.collect();
+    result_dir::write(directory, ResultKind::Search, &Shown::search(&first)?)
+}
+
+/// The error with which a search ended, and the command with which it goes on.
+struct Ended {
+    error: String,
+    way_on: String,
+}
+
+/// The directory of the search for one of the promises.
+fn of_promise(directory: &Path, at: usize) -> PathBuf {
+    match at {
+        0 => directory.to_owned(),
+        at => directory.join(format!("promise-{}", at + 1)),
+    }
 }
 
 /// The last trial, as far as the scenario asks for it; none where it does not.
@@ -148,10 +185,7 @@ fn carry(
 ) -> Result<End> {
     let mut answer: Option<SearchReport> = None;
     for (at, own) in request.by_promise()?.iter().enumerate() {
-        let place = match at {
-            0 => directory.to_owned(),
-            at => directory.join(format!("promise-{}", at + 1)),
-        };
+        let place = of_promise(directory, at);
         if at > 0 {
             printer::remark("setups of another promise are searched from by themselves");
         }
@@ -468,27 +502,30 @@ impl Whole<'_> {
         Ok(finished.document)
     }
 
-    /// The answer of a search that ended with an error, document and page: what it saw. One that came to an end before stays.
-    fn keep_so_far(&self) -> Result<()> {
+    /// The answer of a search that ended with an error: what it saw. One that came to an end before stays; none where it had not begun.
+    fn so_far(&self, ended: &Ended) -> Result<Option<SearchReport>> {
         let before = fs_err::read_to_string(self.directory.join(ResultKind::Search.document()));
         let before = before.ok().and_then(|text| serde_json::from_str::<SearchReport>(&text).ok());
-        let Ok(search) = run_dir::read_document(&self.directory.join(SEARCH)) else { return Ok(()) };
-        match report(Runs::of(&search)) {
-            Some(mut report) if before.is_none_or(|before| before.outcome == SearchOutcome::Interrupted) => {
-                report.runs = self.runs();
-                result_dir::write(self.directory, ResultKind::Search, &Shown::search(&report)?)
-            }
-            _ => Ok(()),
+        let is_old =
+            |before: &SearchReport| before.outcome == SearchOutcome::Interrupted || before.error.is_some();
+        if let Some(before) = before.filter(|before| !is_old(before)) {
+            return Ok(Some(before));
         }
+        let Ok(search) = run_dir::read_document(&self.directory.join(SEARCH)) else { return Ok(None) };
+        let Some(report) = report(Runs::of(&search)) else { return Ok(None) };
+        self.keep(ended_with_error(report, &ended.error, &ended.way_on)).map(Some)
     }
 
     /// The answer as far as it goes, also on disk.
     fn write(&self, runs: Runs<'_>) -> Result<Option<SearchReport>> {
-        let Some(mut report) = report(runs) else { return Ok(None) };
-        report.runs = self.runs();
-        let shown = Shown::search(&report)?;
-        whole_file::write(&self.directory.join(ResultKind::Search.document()), &shown.json)?;
-        Ok(Some(report))
+        report(runs).map(|report| self.keep(report)).transpose()
+    }
+
+    /// Keeps an answer, document and page.
+    fn keep(&self, report: SearchReport) -> Result<SearchReport> {
+        let report = SearchReport { runs: self.runs(), ..report };
+        result_dir::keep(self.directory, ResultKind::Search, &Shown::search(&report)?)?;
+        Ok(report)
     }
 
     /// The directories of runs that are there.

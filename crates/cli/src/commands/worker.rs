@@ -15,8 +15,9 @@ use plumb_model::scenario::{OneOrMany, Scenario};
 use plumb_model::units::Nanos;
 use plumb_session::{
     CertificateDigest, CertificateFiles, WorkerOptions, WorkersOptions, certificate_digest,
-    certificate_digest_of_file, client_config, needed, work,
+    certificate_digest_of_file, client_config, needed, run_dir, work,
 };
+use std::path::Path;
 
 /// Time for which a worker tries to join unless another is said.
 const WITHIN: Nanos = Nanos::from_secs(60);
@@ -75,13 +76,21 @@ pub(super) fn use_workers(flags: &WorkersArgs, scenario: &mut Scenario, sources:
 }
 
 /// Refuses a door through which no worker will come.
-pub(super) fn check_door(plan: &Plan, door: &WorkersOptions) -> Result<()> {
-    match needed(plan) == 0 && *door != WorkersOptions::default() {
+pub(super) fn check_door(plan: &Plan, flags: &WorkersArgs) -> Result<()> {
+    match needed(plan) == 0 && flags.says_how_to_join() {
         true => Err(UsageError::new(
             "the flags say how workers join, but the run has none",
             "--workers N says how many; without it this process runs the clients",
         )
         .into()),
+        false => Ok(()),
+    }
+}
+
+/// The same of a run that goes on.
+pub(super) fn check_door_of(directory: &Path, flags: &WorkersArgs) -> Result<()> {
+    match flags.says_how_to_join() {
+        true => check_door(&run_dir::read_document(directory)?.plan, flags),
         false => Ok(()),
     }
 }
@@ -98,5 +107,6 @@ pub(super) fn options(flags: &WorkersArgs) -> WorkersOptions {
             .zip(flags.key_file.clone())
             .map(|(certificate, key)| CertificateFiles { certificate, key }),
         wait: flags.wait_for_workers.map_or(usual.wait, Nanos::to_duration),
+        back: usual.back,
     }
 }

@@ -332,6 +332,17 @@ impl<'a> Case<'a> {
         share(least(self.path.brokers.iter().map(|broker| broker.handlers.idle_share)))
     }
 
+    /// The part of the time for which the broker's handlers are on a processor or wait for one. A controller in the same process has as many of its
+    /// own, which have next to nothing to do.
+    pub(super) fn handlers_at_work(&self) -> Option<f64> {
+        let class = ThreadClass::Handler;
+        let of_all =
+            self.threads(class, |threads| Some(threads.executing? + threads.runnable.unwrap_or(0.0)))?;
+        let all = self.threads(class, |threads| Some(f64::from(threads.threads)))?;
+        let pool = self.broker_number("num.io.threads").filter(|pool| *pool >= 1.0).unwrap_or(all);
+        Some((of_all * (all / pool).max(1.0)).min(1.0))
+    }
+
     /// Whether some network thread has too little idle time.
     pub(super) fn network_busy(&self) -> bool {
         self.network_idle().is_some_and(|idle| idle < IDLE_MIN)

@@ -1,7 +1,10 @@
 //! The answer of a search, from the documents of its runs; its sentences are in `report/summary.rs`.
 
+mod ended;
 mod summary;
 mod together;
+
+pub use ended::ended_with_error;
 
 use super::arms::{ALL, AS_IS, PROPOSED, SHOWN, started_with, without};
 use super::taking_back::{Taken, TakingBack, part_verdict, shown_to_matter, taking_back};
@@ -121,6 +124,7 @@ pub fn report(runs: Runs<'_>) -> Option<SearchReport> {
         other_promises: Vec::new(),
         outcome,
         ending: result.ending,
+        error: None,
         summary: Vec::new(),
         candidates,
         proposed,

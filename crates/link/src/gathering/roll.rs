@@ -1,6 +1,7 @@
 //! Who is taken, under which index, and who is there.
 
 use super::Workers;
+use super::refusals::{Refusals, TurnedAway};
 use crate::carrier::Shared;
 use crate::channel::{Channel, LOOK};
 use crate::clock::PeerClock;
@@ -10,14 +11,10 @@ use crate::goodbye::Goodbye;
 use crate::greeting::{Hello, Introduction, Refusal, Welcome};
 use crate::peer::{CLOSING_MAX, Peer, Place};
 use crate::token::Token;
-use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-
-/// Refusals that are kept to be shown: the last ones.
-const REFUSALS_KEPT: usize = 20;
 
 /// Who came so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,7 +23,7 @@ pub struct Seen {
     pub strangers: u64,
     /// Frames that could be a worker's and were refused.
     pub refused: u64,
-    /// The last of those: who, from where, why.
+    /// The last of those, each once: who, from where, why, how often.
     pub refusals: Vec<String>,
 }
 
@@ -40,7 +37,7 @@ pub enum Arrival {
         /// The number of workers that are there with it.
         present: usize,
     },
-    /// One was turned away: who, from where, why.
+    /// One was turned away: who, from where, why. It is told once, however often it tries, until the reason is another.
     TurnedAway(String),
 }
 
@@ -49,17 +46,16 @@ pub enum Arrival {
 struct ToldOf {
     /// The names of those who are there.
     present: Vec<String>,
-    refused: u64,
+    /// Different ones that were turned away.
+    turned_away: u64,
 }
 
 impl ToldOf {
     /// Tells what is new.
     fn tell(&mut self, state: &State, told: &mut dyn FnMut(Arrival)) {
-        let new = usize::try_from(state.refused - self.refused).unwrap_or(usize::MAX);
-        let kept = state.refusals.len();
-        let last = state.refusals.iter().skip(kept.saturating_sub(new));
-        last.for_each(|refusal| told(Arrival::TurnedAway(refusal.clone())));
-        self.refused = state.refused;
+        let new = state.refusals.after(self.turned_away).map(TurnedAway::who);
+        new.for_each(|who| told(Arrival::TurnedAway(who)));
+        self.turned_away = state.refusals.different();
         let names = || state.slots.iter().filter(|slot| slot.is_ready()).map(|slot| &slot.name);
         self.present.retain(|name| names().any(|ready| ready == name));
         for name in names() {
@@ -84,9 +80,10 @@ struct State {
     slots: Vec<Slot>,
     /// True once they were handed out: then names keep their places.
     gathered: bool,
+    /// What those hear who come when it is over.
+    over: Option<Goodbye>,
     strangers: u64,
-    refused: u64,
-    refusals: VecDeque<String>,
+    refusals: Refusals,
 }
 
 /// A worker's place.
@@ -146,24 +143,13 @@ impl Roll {
     }
 
     pub(super) fn note_refusal(&self, name: Option<&str>, from: SocketAddr, refusal: &Refusal) {
-        let mut state = self.state();
-        state.refused += 1;
-        if state.refusals.len() == REFUSALS_KEPT {
-            state.refusals.pop_front();
-        }
-        let who = name.unwrap_or("somebody");
-        state.refusals.push_back(format!("{who} from {from} ({refusal})"));
-        drop(state);
+        self.state().refusals.note(name, from.ip(), refusal);
         self.changed.notify_all();
     }
 
     pub(super) fn seen(&self) -> Seen {
         let state = self.state();
-        Seen {
-            strangers: state.strangers,
-            refused: state.refused,
-            refusals: state.refusals.iter().cloned().collect(),
-        }
+        Seen { strangers: state.strangers, refused: state.refusals.times(), refusals: state.refusals.words() }
     }
 
     /// Takes a worker that knows the token and is of the same build, or says why not.
@@ -279,6 +265,9 @@ impl Roll {
     /// A worker's clock is known: it can be handed out.
     pub(super) fn is_ready(&self, peer: Peer) {
         let mut state = self.state();
+        if let Some(goodbye) = &state.over {
+            return peer.close(goodbye.clone());
+        }
         let mut slots = state.slots.iter_mut();
         if let Some(slot) = slots.find(|slot| slot.index == peer.index() && slot.epoch == peer.epoch()) {
             slot.ready = Some(peer);
@@ -329,7 +318,7 @@ impl Roll {
             waited,
             present: there.iter().map(|slot| slot.name.clone()).collect(),
             missing: (0..self.workers.count()).filter(absent).map(name).collect(),
-            refused: state.refusals.iter().cloned().collect(),
+            refused: state.refusals.words(),
         }
     }
 
@@ -355,9 +344,10 @@ impl Roll {
         }
     }
 
-    /// Says goodbye to the workers that nobody took over, and waits a little until they know.
+    /// Says goodbye to the workers that nobody took over, and to those who come now, and waits a little until they know.
     pub(super) fn dismiss(&self, goodbye: &Goodbye) {
         let mut state = self.state();
+        state.over.get_or_insert_with(|| goodbye.clone());
         let waiting: Vec<Peer> = state.slots.iter_mut().filter_map(|slot| slot.ready.take()).collect();
         drop(state);
         waiting.iter().for_each(|peer| peer.close(goodbye.clone()));

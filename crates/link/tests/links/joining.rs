@@ -94,7 +94,7 @@ fn too_few_workers_in_time_are_named_with_those_who_were_turned_away() {
     match door.gathering.gather(deadline, NO_STOP, &mut |arrival| told.push(arrival)).unwrap_err() {
         LinkError::TooFew { expected, missing, refused, .. } => {
             assert_eq!((expected, missing), (2, vec!["c".to_owned()]));
-            assert!(refused[0].starts_with("b from 127.0.0.1:"), "{refused:?}");
+            assert!(refused[0].starts_with("b from 127.0.0.1 ("), "{refused:?}");
             let joined = Arrival::Joined { name: "a".to_owned(), present: 1 };
             assert!(
                 told.contains(&joined) && told.contains(&Arrival::TurnedAway(refused[0].clone())),
@@ -103,6 +103,21 @@ fn too_few_workers_in_time_are_named_with_those_who_were_turned_away() {
         }
         other => panic!("{other}"),
     }
+}
+
+#[test]
+fn a_worker_that_tries_again_and_again_for_a_name_that_is_taken_is_told_once() {
+    let door = Door::open(Workers::Any(2));
+    let _there = door.worker("a");
+    // It tries five times a second.
+    door.turned_away(|options| (options.name, options.within) = ("a".to_owned(), Duration::from_secs(1)));
+    assert!(door.gathering.seen().refused >= 2);
+    let mut told = Vec::new();
+    let ended = door.gathering.gather(Instant::now(), NO_STOP, &mut |arrival| told.push(arrival));
+    let Err(LinkError::TooFew { refused, .. }) = ended else { panic!("{ended:?}") };
+    let turned_away = |arrival: &&Arrival| matches!(arrival, Arrival::TurnedAway(_));
+    assert_eq!(told.iter().filter(turned_away).count(), 1, "{told:?}");
+    assert!(refused.len() == 1 && refused[0].ends_with(" times"), "{refused:?}");
 }
 
 #[test]

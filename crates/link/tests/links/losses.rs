@@ -18,7 +18,12 @@ fn goodbye(error: LinkError) -> Goodbye {
 #[test]
 fn a_link_that_is_closed_says_why_after_all_that_was_sent_before() {
     let why = "a message cannot be read".to_owned();
-    let reasons = [Goodbye::RunOver, Goodbye::JoinAgain { why: why.clone() }, Goodbye::Leaves { why }];
+    let reasons = [
+        Goodbye::RunOver,
+        Goodbye::RunFailed { why: why.clone() },
+        Goodbye::JoinAgain { why: why.clone() },
+        Goodbye::Leaves { why },
+    ];
     for reason in reasons {
         let door = Door::open(Workers::Any(1));
         let worker = door.worker("a");
@@ -53,6 +58,16 @@ fn workers_that_waited_for_a_run_that_never_began_are_told_that_and_why() {
     assert!(matches!(gathered, Err(LinkError::TooFew { .. })));
     let why = "1 of 2 workers joined in time".to_owned();
     assert_eq!(goodbye(end_of(&worker)), Goodbye::NotBegun { why });
+}
+
+#[test]
+fn a_worker_that_came_back_too_late_hears_how_the_run_ended() {
+    let door = Door::open(Workers::Any(1));
+    let worker = door.worker("a");
+    let failed = Goodbye::RunFailed { why: "worker b did not come back".to_owned() };
+    door.gathering.say_at_end(failed.clone());
+    drop(door);
+    assert_eq!(goodbye(end_of(&worker)), failed);
 }
 
 /// Both ends of a link by way of a proxy.

@@ -3,6 +3,7 @@
 use crate::acknowledged::Acknowledged;
 use crate::client_outcome::Merged;
 use crate::consume::Appends;
+use crate::produce::{NEVER_SENT, UNDER_WAY};
 use crate::remote::{LostWorker, WorkerOutcome};
 use crate::shared::Shared;
 use crate::unread::{LogRead, Unread, unread};
@@ -190,6 +191,7 @@ pub(super) fn outcome(
         let waited = ends.map_or(0, not_readable);
         counts.lost -= counts.lost.min(accounting.unreplicated.unwrap_or(0).max(waited));
         counts.never_sent = never_sent(merged.untold, &accounting);
+        merged.errors.retell("produce", UNDER_WAY.code, NEVER_SENT, counts.never_sent.unwrap_or(0));
     }
     let planned_ns = planned_ns(shared.load, merged.first_due_ns, merged.last_due_ns, counts.intended);
     // From the first intended send: what a stall held back and then arrives at once has not come in no time.

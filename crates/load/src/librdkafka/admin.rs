@@ -54,6 +54,7 @@ impl Cluster {
         configs: &Properties,
     ) -> Result<OwnTopic, LoadError> {
         let partitions = i32::try_from(partitions).unwrap_or(i32::MAX);
+        self.patience.anew();
         self.patience
             .ask(TIMEOUT, |timeout| self.client.create_topic(name, partitions, replicas, configs, timeout))
             .map_err(|error| self.refused(error, &format!("create topic {name}")))?;
@@ -81,6 +82,14 @@ impl Cluster {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// How long no broker has answered, where the last exchange was in vain and none answers now either; none where one does.
+    pub fn silence(&self) -> Option<Duration> {
+        self.patience.silent_for()?;
+        let brokers = |timeout| self.client.metadata(MetadataOf::Brokers, timeout);
+        let answer = self.patience.ask(TIMEOUT, brokers);
+        self.patience.silent_for().filter(|_| answer.is_err())
     }
 
     /// Topics that were made for a run of this id: those that it left when it was killed.
@@ -161,6 +170,7 @@ impl Cluster {
     /// Where the cluster does not tell.
     pub fn config_entries(&self, of: ConfigOf<'_>) -> Result<Vec<ConfigEntry>, LoadError> {
         let what = format!("read the configs of {}", words(of));
+        self.patience.anew();
         let entries = self.patience.ask(TIMEOUT, |timeout| self.client.configs(of, timeout));
         entries.map_err(|error| self.refused(error, &what))
     }
@@ -171,6 +181,7 @@ impl Cluster {
     /// Where the cluster refuses.
     pub fn set_config(&self, of: ConfigOf<'_>, key: &str, value: Option<&str>) -> Result<(), LoadError> {
         let what = format!("set {key} of {}", words(of));
+        self.patience.anew();
         let set = self.patience.ask(TIMEOUT, |timeout| self.client.set_config(of, key, value, timeout));
         set.map_err(|error| self.refused(error, &what))
     }

@@ -5,7 +5,7 @@ use super::request::Request;
 use super::{CLIMBS_MOST, restart_plan};
 use crate::progress::Estimate;
 use anyhow::{Context, Result};
-use plumb_judge::settings_search::{BLOCKS_LEAST, Course, TRIALS_MOST};
+use plumb_judge::settings_search::{BLOCKS_LEAST, Course, EXPLORING_LEAST, TRIALS_MOST};
 use plumb_model::figure::{self, counted};
 use plumb_model::plan::{Plan, Properties};
 use plumb_model::settings_search::{SearchDimension, SettingsSearch, SettingsSearchResult};
@@ -127,9 +127,44 @@ fn of_search(plan: &Plan) -> Result<(Extent, Extent)> {
     Ok((budget, Extent { blocks: most, estimate: budget.estimate.times(share) }))
 }
 
+/// What a search takes that has nothing to try; none where it has something.
+fn nothing_to_try(request: &Request, plan: &Plan, space: &SettingsSearch) -> Result<Option<String>> {
+    let none = SettingsSearchResult::default();
+    let course = Course::of(plan, &none).context("the plan of the search has no space")?;
+    if space.budget as usize >= EXPLORING_LEAST || course.presets_left() > 0 {
+        return Ok(None);
+    }
+    let budget = Extent::of(plan);
+    let of_noise = |blocks: usize| Extent {
+        blocks: blocks as u64,
+        estimate: budget.estimate.times(blocks as f64 / budget.blocks.max(1) as f64),
+    };
+    let [least, most] = [BLOCKS_LEAST, 2 * BLOCKS_LEAST].map(of_noise);
+    let why = match space.presets.len() {
+        0 => "none of these is among the settings that may change".to_owned(),
+        1 => "the load rules the one of them out".to_owned(),
+        presets => format!("the load rules all {presets} of them out"),
+    };
+    let restart = restart_plan(request, plan)?.filter(|_| !request.trial_only);
+    let restart = restart.map(|plan| {
+        format!("\nplumb: the trial of what needs a restart takes {}.", Extent::of(&plan).at_least())
+    });
+    Ok(Some(format!(
+        "plumb: nothing but your own settings is tried: a search of fewer than {EXPLORING_LEAST} blocks (--budget) has presets alone, and {why}.\n\
+         plumb: that takes {}, or {} where equal blocks do not agree. Only a change that a finding of the first block advises would be tried, and \
+         proven, on top.{}",
+        least.at_least(),
+        most.at_most(),
+        restart.unwrap_or_default()
+    )))
+}
+
 /// What a search takes, and what follows it, each at least and at most.
 pub(super) fn sentences(request: &Request, plan: &Plan) -> Result<String> {
     let space = plan.settings_search.as_ref().context("the plan of the search has no space")?;
+    if let Some(nothing) = nothing_to_try(request, plan, space)? {
+        return Ok(nothing);
+    }
     let (budget, most) = of_search(plan)?;
     let least = Extent {
         blocks: BLOCKS_LEAST as u64,
@@ -187,11 +222,15 @@ mod tests {
     }
 
     fn said(search: &str, flags: &[&str]) -> String {
+        said_of(&format!("search: {search}"), flags)
+    }
+
+    fn said_of(rest: &str, flags: &[&str]) -> String {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("s.yaml");
         std::fs::write(
             &path,
-            format!("cluster: {{bootstrap: b:1}}\nload: {{rate: 1000, warm_up: 0s}}\nsettle: 0s\nsearch: {search}\n"),
+            format!("cluster: {{bootstrap: b:1}}\nload: {{rate: 1000, warm_up: 0s}}\nsettle: 0s\n{rest}\n"),
         )
         .unwrap();
         let words = ["x", path.to_str().unwrap()].into_iter().chain(flags.iter().copied());
@@ -213,6 +252,27 @@ mod tests {
              changes, at most 462 blocks, 1h 23m (each of 2 settings changed, most of it to take them back one by one).\n\
              plumb: all of it takes at least 2 blocks, 22 s (nothing to find), at most 500 blocks, 1h 30m."
         );
+    }
+
+    #[test]
+    fn a_search_that_has_nothing_to_try_says_so_and_what_it_runs_instead() {
+        let none = said("{budget: 14, block: 10s, settings: [producer.sticky.partitioning.linger.ms]}", &[]);
+        assert_eq!(
+            none,
+            "plumb: nothing but your own settings is tried: a search of fewer than 20 blocks (--budget) has presets alone, and none of these \
+             is among the settings that may change.\n\
+             plumb: that takes 2 blocks, 22 s, or 4 blocks, 43 s where equal blocks do not agree. Only a change that a finding of the first \
+             block advises would be tried, and proven, on top."
+        );
+        let lingers = "search: {budget: 14, block: 10s, settings: [producer.linger.ms], goal: p50<100us}\n\
+                       setups: [{producer: {linger.ms: 0}}]";
+        let ruled_out = said_of(lingers, &[]);
+        assert!(ruled_out.contains("has presets alone, and the load rules all "), "{ruled_out}");
+        // With a model, or a preset, there is something to try.
+        for more in [lingers.replace("14", "20"), lingers.replace("linger.ms: 0", "linger.ms: 50")] {
+            let said = said_of(&more, &[]);
+            assert!(!said.contains("nothing but your own settings"), "{said}");
+        }
     }
 
     #[test]

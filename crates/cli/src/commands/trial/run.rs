@@ -1,11 +1,11 @@
 //! `plumb trial run`: the arms of a scenario compared with each other, from words to exit code.
 
 use super::super::driver::use_driver;
-use super::super::worker::{check_door, options, use_workers};
+use super::super::worker::{check_door, check_door_of, options, use_workers};
 use super::super::{End, dry_run, run as plain};
 use super::{pilots, seed};
 use crate::args::trial::{FailWord, JudgedArgs, TrialRunArgs};
-use crate::args::{OutputArgs, OutputFormat};
+use crate::args::{OutputArgs, OutputFormat, WorkersArgs};
 use crate::conditions::Conditions;
 use crate::errors::UsageError;
 use crate::{handed_over, printer, progress, stop};
@@ -20,7 +20,7 @@ use plumb_model::trial::ArmVerdict;
 use plumb_model::verdict::Verdict;
 use plumb_report::junit::ArmCase;
 use plumb_report::text::Figures;
-use plumb_session::{Finished, WorkersOptions, resume_with_workers, run_with_workers};
+use plumb_session::{Finished, resume_with_workers, run_with_workers};
 use std::path::Path;
 
 /// Pairs of a quick trial at least: two more than the fewest with which two arms can be told apart at 95 %.
@@ -29,36 +29,33 @@ const QUICK_PAIRS: u32 = 8;
 const QUICK_SPARE: u32 = 2;
 
 pub(super) fn run(arguments: &TrialRunArgs) -> Result<End> {
-    let (judged, workers) = (&arguments.judged, options(&arguments.workers));
+    let judged = &arguments.judged;
     match &arguments.resume {
         Some(directory) => {
+            check_door_of(directory, &arguments.workers)?;
             let conditions = Conditions::new(&arguments.output.conditions)?;
+            let workers = options(&arguments.workers);
             let finished = resume_with_workers(directory, &workers, &stop::flag()?, &progress::watcher())?;
             finish(&finished, judged, arguments.output.output, conditions)
         }
-        None => carry_out_with(plan(arguments)?, judged, &arguments.output, &workers),
+        None => carry_out_with(plan(arguments)?, judged, &arguments.output, &arguments.workers),
     }
 }
 
 /// Runs a trial and shows what it showed, or shows the plan.
 pub(super) fn carry_out(plan: Plan, judged: &JudgedArgs, output: &OutputArgs) -> Result<End> {
-    carry_out_with(plan, judged, output, &WorkersOptions::default())
+    carry_out_with(plan, judged, output, &WorkersArgs::default())
 }
 
-/// The same, with workers that join as `workers` says where the plan has any.
-fn carry_out_with(
-    plan: Plan,
-    judged: &JudgedArgs,
-    output: &OutputArgs,
-    workers: &WorkersOptions,
-) -> Result<End> {
-    check_door(&plan, workers)?;
+/// The same, with workers that join as the flags say where the plan has any.
+fn carry_out_with(plan: Plan, judged: &JudgedArgs, output: &OutputArgs, flags: &WorkersArgs) -> Result<End> {
+    check_door(&plan, flags)?;
     if output.dry_run {
         return dry_run(&plan, output);
     }
     let conditions = Conditions::new(&output.conditions)?;
     let (out, stop) = (output.out.as_deref(), stop::flag()?);
-    let finished = run_with_workers(plan, out, workers, &stop, &progress::watcher())?;
+    let finished = run_with_workers(plan, out, &options(flags), &stop, &progress::watcher())?;
     finish(&finished, judged, output.output, conditions)
 }
 

@@ -47,23 +47,23 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
     ],
     rivals: &["handlers-saturated", "network-threads-saturated"],
     advice: &[
-        "Find what they wait for: a disk, a lock of a partition, or a processor; a larger pool only hides it.",
+        "Find what they wait for: a disk, or a lock of a partition; a larger pool only hides it.",
         "If nothing else is found, raise num.io.threads: Amazon MSK uses 16 from 16 processors up.",
     ],
     check,
 };
 
-/// Share of the handlers' busy time on processors below which they wait (ours).
-const EXECUTING_MAX: f64 = 0.6;
+/// Share of the handlers' busy time on processors, or ready for one, below which they wait for something else (ours).
+const AT_WORK_MAX: f64 = 0.6;
 
 fn check(case: &Case) -> Option<Claim> {
     let idle = case.handler_idle().filter(|idle| *idle < IDLE_MIN)?;
     if !case.matters(Stage::RequestQueue) {
         return None;
     }
-    let executing = case.threads(ThreadClass::Handler, |threads| threads.executing);
-    let waits = match executing {
-        Some(executing) => executing < EXECUTING_MAX * (1.0 - idle),
+    let at_work = case.handlers_at_work();
+    let waits = match at_work {
+        Some(at_work) => at_work < AT_WORK_MAX * (1.0 - idle),
         None => case.cpu_busy()? < CPU_BUSY,
     };
     if !waits {
@@ -72,12 +72,12 @@ fn check(case: &Case) -> Option<Claim> {
     let disk = case.threads(ThreadClass::Handler, |threads| threads.disk);
     Some(
         Claim::new(
-            executing.is_some(),
+            at_work.is_some(),
             case.share(&[Stage::RequestQueue]),
             format!("The request handlers have {} idle time, but wait for most of the rest", percent(idle)),
         )
         .seen("idle of request handlers", Some(idle), percent, "above 30 %")
-        .seen("handlers on a processor", executing, percent, "")
+        .seen("handlers on a processor, or ready for one", at_work, percent, "")
         .seen("handlers waiting for a disk", disk, percent, "0 %")
         .seen("time in the request queue", case.stages.mean_ns(Stage::RequestQueue), time, "")
         .seen("all processors busy", case.cpu_busy(), percent, ""),

@@ -50,8 +50,8 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
     check,
 };
 
-/// Share of the handlers' time on processors from which they are bound by them (ours).
-const EXECUTING_MIN: f64 = 0.6;
+/// Share of the handlers' busy time on processors, or ready for one, from which they are bound by these (ours).
+const AT_WORK_MIN: f64 = 0.6;
 
 fn check(case: &Case) -> Option<Claim> {
     let idle = case.handler_idle().filter(|idle| *idle < IDLE_MIN)?;
@@ -61,9 +61,9 @@ fn check(case: &Case) -> Option<Claim> {
     if !waits && !(case.slow() && of_broker.is_some_and(|share| share >= 0.5)) {
         return None;
     }
-    let executing = case.threads(ThreadClass::Handler, |threads| threads.executing);
-    let on_processors = match executing {
-        Some(executing) => executing >= EXECUTING_MIN * (1.0 - idle),
+    let at_work = case.handlers_at_work();
+    let on_processors = match at_work {
+        Some(at_work) => at_work >= AT_WORK_MIN * (1.0 - idle),
         None => case.cpu_busy()? >= CPU_BUSY,
     };
     if waits && !on_processors {
@@ -81,7 +81,7 @@ fn check(case: &Case) -> Option<Claim> {
         )
         .seen("idle of request handlers", Some(idle), percent, "above 30 %")
         .seen("time in the request queue", case.stages.mean_ns(Stage::RequestQueue), time, "")
-        .seen("handlers on a processor", executing, percent, "")
+        .seen("handlers on a processor, or ready for one", at_work, percent, "")
         .seen("all processors busy", case.cpu_busy(), percent, "below 60 %"),
     )
 }

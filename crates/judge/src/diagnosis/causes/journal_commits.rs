@@ -27,7 +27,7 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
             expect: Expect::Falls,
         }),
     },
-    consequence_of: &["flush-forced", "device-throttled", "device-saturated"],
+    consequence_of: &["flush-forced", "device-throttled", "device-saturated", "cold-reads"],
     rivals: &["nagle-delayed-ack", "device-saturated", "dirty-page-throttling"],
     advice: &[
         "Use XFS for the log: the journal of ext4 lets appends wait while it commits.",

@@ -61,7 +61,7 @@ fn check(case: &Case) -> Option<Claim> {
     let busiest = most(classes.into_iter().map(|class| case.threads(class, |threads| threads.busiest)));
     let one_thread = busiest.is_some_and(|busiest| busiest >= THREAD_BUSY);
     Some(
-        Claim::new(wait.explained >= SHARE_MIN && !one_thread, Some(wait.explained), format!("The path's own programs use all processors of the broker's host, and the broker's threads wait for one for {} of the time in which they want one", percent(wait.delayed)))
+        Claim::new(wait.explained >= SHARE_MIN && !one_thread && case.slow(), Some(wait.explained), format!("The path's own programs use all processors of the broker's host, and the broker's threads wait for one for {} of the time in which they want one", percent(wait.delayed)))
             .seen("all processors busy", Some(wait.busy), percent, "below 90 %")
             .seen("processors used by the processes that were watched", Some(wait.watched), percent, "")
             .seen("of the brokers' processor time, compilers of the JVM", of_brokers(case, ThreadClass::Jit), percent, "")

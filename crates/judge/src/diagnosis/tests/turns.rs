@@ -220,3 +220,35 @@ fn reports_that_the_application_takes_late_are_told_by_messages_that_are_in_no_o
     assert_eq!(supported(&waiting(250.0)), ["callbacks-slow"]);
     assert_eq!(supported(&waiting(9.0)), Vec::<&str>::new());
 }
+
+#[test]
+fn handlers_that_are_ready_for_a_processor_are_at_work_and_a_controllers_idle_ones_are_not_counted() {
+    // One handler of the broker and one of its controller: both are of one class, and the controller's has nothing to do.
+    let handlers = |executing: f64, runnable: f64| {
+        of(|path| {
+            broker_setting(path, "num.io.threads", "4");
+            states(path, ThreadClass::Handler, [executing, runnable, 0.0, 0.5]);
+            idle(path, 0.8, 0.15);
+            wait(path, |waits| waits.request_queue = 25.0);
+        })
+    };
+    assert_eq!(supported(&handlers(0.22, 0.24)), ["handlers-saturated"]);
+    assert_eq!(supported(&handlers(0.10, 0.01)), ["handlers-blocked"]);
+}
+
+#[test]
+fn requests_of_groups_count_by_their_number_where_their_times_are_not_told() {
+    let commits = |per_s: f64| {
+        of(|path| {
+            brokers(path, |broker| {
+                let commits = broker.requests.get_mut("OffsetCommit").unwrap();
+                (commits.per_s, commits.stages.local) = (Some(per_s), None);
+            });
+            idle(path, 0.8, 0.1);
+            states(path, ThreadClass::Handler, [0.8, 0.1, 0.0, 0.1]);
+            wait(path, |waits| waits.request_queue = 25.0);
+        })
+    };
+    assert_eq!(supported(&commits(7_000.0))[0], "coordinator-load");
+    assert!(!supported(&commits(1.0)).contains(&"coordinator-load"));
+}

@@ -476,3 +476,27 @@ fn blocks_of_ones_own_settings_that_fail_are_told_with_their_own_reason() {
     assert!(summary[0].starts_with("Your own settings could not be measured"), "{summary:?}");
     assert!(summary[0].ends_with(": 3 messages lost."), "{summary:?}");
 }
+
+#[test]
+fn a_search_that_ended_with_an_error_says_which_and_how_it_goes_on() {
+    let mut document = search(BestEnding::Better);
+    let silent = "the brokers of b:1 have given no answer for 47 s";
+    let told = |document: &RunDocument| {
+        ended_with_error(report(Runs::of(document)).unwrap(), silent, "plumb search --resume found")
+    };
+    let after = told(&document);
+    assert_eq!(after.outcome, SearchOutcome::ToProve);
+    let said = |report: &SearchReport| report.summary[report.summary.len() - 2..].join(" ");
+    let way_on = "It goes on with: plumb search --resume found";
+    assert_eq!(said(&after), format!("It ended with an error then: {silent}. {way_on}"));
+    document.settings_search.as_mut().unwrap().ending = None;
+    let amid = told(&document);
+    assert_eq!((amid.outcome, amid.error.as_deref()), (SearchOutcome::Interrupted, Some(silent)));
+    let blocks = counted(amid.blocks.len(), "block");
+    assert_eq!(
+        said(&amid),
+        format!(
+            "The search ended with an error after {blocks}: {silent}. What it saw so far is no result. {way_on}"
+        )
+    );
+}
