@@ -115,6 +115,9 @@ pub struct TopicSettings {
     pub leaders: BTreeMap<String, u32>,
     /// Its configs.
     pub configs: Properties,
+    /// The time of its newest record less this host's wall clock when it was told, in nanoseconds; above 0 it lies in the future. Absent where
+    /// brokers give the times, or nothing was told.
+    pub newest_record_ahead_ns: Option<i64>,
 }
 
 /// The limits of this host, measured in short calibrations; absent where they were not measured.

@@ -1,6 +1,6 @@
 """Paths with nothing wrong: no cause may be named with confidence."""
 
-from ..case import Client, Topic, healthy
+from ..case import Client, Shows, Topic, healthy
 from ..kafka import Cluster
 
 ONE = Cluster()

@@ -149,6 +149,14 @@ impl Cluster {
         }
     }
 
+    /// The time of a topic's newest record, in milliseconds of the wall clock that gave it; none where it has no records or the cluster does not tell.
+    pub fn newest_record_ms(&self, topic: &str, partitions: usize) -> Option<i64> {
+        let partitions = i32::try_from(partitions).ok()?;
+        let times =
+            self.patience.ask(TIMEOUT, |timeout| self.client.newest_times(topic, partitions, timeout));
+        times.ok()?.into_iter().max()
+    }
+
     /// Configs of a topic; empty when the cluster does not tell.
     pub fn topic_configs(&self, name: &str) -> Properties {
         self.configs(ConfigOf::Topic(name))

@@ -74,8 +74,8 @@ pub struct ClientWindow {
     pub reply_queue: Option<f64>,
     /// True where these grew in every reading.
     pub reply_queue_grows: Option<bool>,
-    /// Messages that are done and whose delivery report the application has not taken: the mean of the readings, as far as the client counts what
-    /// is in its queues and in flight.
+    /// Messages that are done and whose delivery report the application has not taken, on average over the readings: at least so many. Absent where the
+    /// client does not count what is in flight, or where so many were not sent afterwards.
     pub reports_waiting: Option<f64>,
     /// Mean throttle time of the responses that carried one; of all responses where `throttled` is absent.
     pub throttle_mean_ns: Option<f64>,

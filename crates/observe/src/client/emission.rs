@@ -81,9 +81,9 @@ pub(super) struct Topic {
 pub(super) struct Partition {
     /// -1 for messages that have no partition yet.
     pub(super) partition: Option<f64>,
-    /// Messages of the application that wait, that wait to be sent, and that are in flight.
+    /// Messages that came from the application and are not with the sending thread yet, and those in flight. What that thread holds is not told:
+    /// `xmit_msgq_cnt` is 0 in every version.
     pub(super) msgq_cnt: Option<f64>,
-    pub(super) xmit_msgq_cnt: Option<f64>,
     pub(super) msgs_inflight: Option<f64>,
     pub(super) fetchq_cnt: Option<f64>,
     pub(super) fetch_state: Option<String>,
@@ -142,13 +142,12 @@ impl Window {
 }
 
 impl Emission {
-    /// Messages that are counted until the application has taken their delivery report, and are in no queue and not in flight any more. Absent
-    /// where a version does not count one of these.
-    pub(super) fn reports_waiting(&self) -> Option<f64> {
+    /// Messages that the sending thread holds, and those that are done and whose delivery report the application has not taken: a message is counted
+    /// until then. Absent where a version does not count what is in flight.
+    pub(super) fn held_or_done(&self) -> Option<f64> {
         let partitions = self.topics.values().flat_map(|topic| topic.partitions.values());
-        let on_the_way = partitions
-            .map(|partition| Some(partition.msgq_cnt? + partition.xmit_msgq_cnt? + partition.msgs_inflight?));
-        Some((self.msg_cnt? - on_the_way.sum::<Option<f64>>()?).max(0.0))
+        let elsewhere = partitions.map(|partition| Some(partition.msgq_cnt? + partition.msgs_inflight?));
+        Some((self.msg_cnt? - elsewhere.sum::<Option<f64>>()?).max(0.0))
     }
 
     /// Each emission in a text: one in most lines, several where an array or one object behind another is written.

@@ -46,7 +46,7 @@ pub(super) struct Follower {
     /// Whether the reply queue grew with each emission so far.
     replies_grow: bool,
     /// Of each reading that tells it.
-    reports_waiting: Vec<f64>,
+    held_or_done: Vec<HeldOrDone>,
     /// Of the partitions that the last emission has: a consumer may get them within the window.
     first_lags: HashMap<PartitionName, FirstLag>,
 }
@@ -133,6 +133,13 @@ struct PartitionName {
     number: i64,
 }
 
+/// Messages that the sending thread holds or whose reports wait, and those that were sent until then.
+#[derive(Debug, Clone, Copy)]
+struct HeldOrDone {
+    messages: f64,
+    sent: f64,
+}
+
 /// The lag of a partition when it was first known.
 #[derive(Debug, Clone, Copy)]
 struct FirstLag {
@@ -165,7 +172,7 @@ impl Follower {
             queue_share_max: None,
             in_flight_max: None,
             replies_grow: true,
-            reports_waiting: Vec::new(),
+            held_or_done: Vec::new(),
             first_lags: HashMap::new(),
         };
         follower.take_gauges(emission);
@@ -212,7 +219,8 @@ impl Follower {
     }
 
     fn take_gauges(&mut self, emission: &Emission) {
-        self.reports_waiting.extend(emission.reports_waiting());
+        let known = emission.held_or_done().zip(emission.txmsgs);
+        self.held_or_done.extend(known.map(|(messages, sent)| HeldOrDone { messages, sent }));
         let now = &self.last.partitions;
         self.first_lags.retain(|name, _| now.get(name).is_some_and(|partition| partition.lag.is_some()));
         for (name, partition) in now {
@@ -244,9 +252,6 @@ impl Follower {
         };
         if is_producer {
             (window.queue_share_max, window.in_flight_max) = (self.queue_share_max, self.in_flight_max);
-            let waiting = &self.reports_waiting;
-            window.reports_waiting =
-                (!waiting.is_empty()).then(|| waiting.iter().sum::<f64>() / waiting.len() as f64);
         } else {
             window.fetch_queue = self.last.fetch_queue;
             window.stable_offset_lag = self.last.stable_offset_lag;
@@ -299,6 +304,20 @@ impl Follower {
         window.partition_skew = self.skew(window.is_producer);
     }
 
+    /// Messages whose delivery report waits, on average, at least: of those that the client counts, what the sending thread may hold is no more
+    /// than it sends in the longest time that a message waited for it. That time is known of readings after which so many were sent; absent where
+    /// these are less than half of all.
+    fn reports_waiting(&self) -> Option<f64> {
+        let elapsed_us = self.last.ts_us - self.first.ts_us;
+        let held = grown(self.first.messages, self.last.messages)? / elapsed_us * self.queue.max?;
+        let sent_by_now = self.last.messages?;
+        let went_out =
+            self.held_or_done.iter().filter(|reading| sent_by_now - reading.sent >= reading.messages);
+        let known: Vec<f64> = went_out.map(|reading| reading.messages).collect();
+        let enough = !known.is_empty() && 2 * known.len() >= self.held_or_done.len();
+        enough.then(|| (known.iter().sum::<f64>() / known.len() as f64 - held).max(0.0))
+    }
+
     /// Growth of the lag, of each partition since it was first known: one that comes with a lag is no growth.
     fn lag_growth_per_s(&self) -> Option<f64> {
         sum(self.last.partitions.iter().map(|(name, now)| {
@@ -331,6 +350,7 @@ impl Follower {
             // A consumer's round trips are its waits for records, and its batches are what a fetch brought of a partition.
             return;
         }
+        window.reports_waiting = self.reports_waiting();
         window.queue_mean_ns = self.queue.mean().map(|mean_us| mean_us * NS_PER_US);
         window.outbuf_mean_ns = self.outbuf.mean().map(|mean_us| mean_us * NS_PER_US);
         self.round_trips(window, doubts);

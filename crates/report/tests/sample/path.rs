@@ -129,6 +129,7 @@ pub(crate) fn rich() -> ObservedPath {
                     replication: 3,
                     leaders: BTreeMap::from([("1".to_owned(), 4)]),
                     configs: properties(&[("min.insync.replicas", "2"), ("retention.ms", "604800000")]),
+                    ..TopicSettings::default()
                 },
             )]),
             quotas: vec!["user=default: producer_byte_rate=10485760".to_owned()],

@@ -3,6 +3,7 @@
 use super::unseen;
 use crate::context::RunContext;
 use crate::error::Result;
+use jiff::Timestamp;
 use plumb_load::librdkafka::connect::connect;
 use plumb_model::observed::{BrokerWindow, ClusterSettings, TopicSettings, Unseen};
 use plumb_observe::{HostRoot, is_local_address, listening_process};
@@ -57,8 +58,13 @@ pub(super) fn settings(
             partitions: shape.leaders.len() as u32,
             replication: shape.replication,
             configs: cluster.topic_configs(name),
-            ..TopicSettings::default()
+            newest_record_ahead_ns: None,
         };
+        if topic.configs.get("message.timestamp.type").is_none_or(|kind| kind == "CreateTime") {
+            let newest_ms = cluster.newest_record_ms(name, shape.leaders.len());
+            topic.newest_record_ahead_ns =
+                newest_ms.map(|newest_ms| (newest_ms - Timestamp::now().as_millisecond()) * 1_000_000);
+        }
         for leader in &shape.leaders {
             *topic.leaders.entry(leader.to_string()).or_default() += 1;
         }

@@ -7,8 +7,7 @@ use crate::row::{Family, FlipRow, Row};
 use plumb_model::figure::{percent, time};
 use plumb_model::finding::{Confidence, Expect, PathStage, Severity};
 #[cfg(test)]
-use plumb_model::observed::ObservedPath;
-use plumb_model::observed::ThreadClass;
+use plumb_model::observed::{ObservedPath, ThreadClass};
 
 pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
     row: Row {

@@ -75,6 +75,7 @@ pub(in crate::diagnosis) fn healthy_path() -> ObservedPath {
         replication: 3,
         leaders: [("1".to_owned(), 4), ("2".to_owned(), 4), ("3".to_owned(), 4)].into(),
         configs: [("compression.type".to_owned(), "producer".to_owned())].into(),
+        ..TopicSettings::default()
     };
     path.settings.topics.insert("orders".to_owned(), topic);
     for id in 1..=3 {

@@ -252,3 +252,20 @@ fn requests_of_groups_count_by_their_number_where_their_times_are_not_told() {
     assert_eq!(supported(&commits(7_000.0))[0], "coordinator-load");
     assert!(!supported(&commits(1.0)).contains(&"coordinator-load"));
 }
+
+#[test]
+fn a_record_from_the_future_proves_that_clocks_disagree() {
+    let ahead = |ahead_ns: i64| {
+        of(|path| {
+            let topic = path.settings.topics.get_mut("orders").unwrap();
+            topic.newest_record_ahead_ns = Some(ahead_ns);
+        })
+    };
+    let found = ahead(2_000_000_000);
+    assert_eq!(supported(&found), ["clock-offset"]);
+    assert!(found.findings[0].finding.claim.contains("2.00 s ahead"), "{}", found.findings[0].finding.claim);
+    // One that is as old as its way was long, one within the rounding, and one that an application dated.
+    for ahead_ns in [-900_000_000, 3_000_000, 86_400_000_000_000] {
+        assert_eq!(supported(&ahead(ahead_ns)), Vec::<&str>::new());
+    }
+}

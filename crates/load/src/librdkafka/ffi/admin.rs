@@ -180,6 +180,36 @@ impl Client {
         }
     }
 
+    /// The times of the newest records of a topic's partitions, in milliseconds of the wall clock that gave them: by their largest time, wherever in the
+    /// log it is. Partitions without records are left out. No record is read.
+    pub(crate) fn newest_times(
+        &self,
+        name: &str,
+        partitions: i32,
+        timeout: Duration,
+    ) -> Result<Vec<i64>, AdminError> {
+        let name = c_string(name);
+        let by_largest_time = sys::rd_kafka_OffsetSpec_t::RD_KAFKA_OFFSET_SPEC_MAX_TIMESTAMP as i64;
+        // SAFETY: the list is made, used and destroyed here, the request copies it, and the answer outlives what is read of it.
+        unsafe {
+            let list = sys::rd_kafka_topic_partition_list_new(partitions);
+            for partition in 0..partitions {
+                let entry = sys::rd_kafka_topic_partition_list_add(list, name.as_ptr(), partition);
+                (*entry).offset = by_largest_time;
+            }
+            let answer = self.ask(timeout, |queue| {
+                sys::rd_kafka_ListOffsets(self.handle(), list, ptr::null(), queue);
+            });
+            sys::rd_kafka_topic_partition_list_destroy(list);
+            let answer = answer?;
+            let result = sys::rd_kafka_event_ListOffsets_result(answer.as_ptr());
+            let mut count = 0;
+            let infos = sys::rd_kafka_ListOffsets_result_infos(result, &mut count);
+            let times = (0..count).map(|at| sys::rd_kafka_ListOffsetsResultInfo_timestamp(*infos.add(at)));
+            Ok(times.filter(|time_ms| *time_ms >= 0).collect())
+        }
+    }
+
     /// Deletes a topic.
     pub(crate) fn delete_topic(&self, name: &str, timeout: Duration) -> Result<(), AdminError> {
         let name = c_string(name);

@@ -157,23 +157,27 @@ fn a_reply_queue_grows_where_it_grew_with_each_of_four_emissions_or_more() {
 }
 
 #[test]
-fn messages_in_no_queue_and_not_in_flight_wait_for_the_application_to_take_their_reports() {
-    let with = |counts: [u64; 2]| {
-        let emissions = counts.into_iter().enumerate().map(|(index, count)| {
-            let mut emission = producer(index as u64, 100 * index as u64);
-            emission["msg_cnt"] = json!(count);
+fn of_messages_in_no_queue_and_not_in_flight_those_wait_for_the_application_that_the_sender_cannot_hold() {
+    let with = |counts: [u64; 3], sent: [u64; 3], longest_wait_us: u64| {
+        let emissions = (0..3).map(|at| {
+            let mut emission = producer(at as u64, sent[at]);
+            emission["msg_cnt"] = json!(counts[at]);
+            emission["brokers"]["a:9092/1"]["int_latency"] = window(100, 1, 100, longest_wait_us);
             for partition in emission["topics"]["orders"]["partitions"].as_object_mut().unwrap().values_mut()
             {
-                partition["msgq_cnt"] = json!(2);
-                partition["xmit_msgq_cnt"] = json!(1);
-                partition["msgs_inflight"] = json!(7);
+                (partition["msgq_cnt"], partition["msgs_inflight"]) = (json!(3), json!(7));
             }
             emission
         });
         one(&emissions.collect::<Vec<Value>>()).reports_waiting
     };
-    assert_eq!(with([130, 330]), Some(200.0));
-    assert_eq!(with([30, 10]), Some(0.0));
+    // 30 of three partitions are elsewhere; at 500 messages a second a sender holds 25 at most of which none waited longer than 50 ms. The last
+    // reading tells nothing: what it counts may go out later.
+    assert_eq!(with([230, 330, 430], [0, 500, 1_000], 50_000), Some(225.0));
+    // A queue of the sender: what waits there waited long.
+    assert_eq!(with([230, 330, 430], [0, 500, 1_000], 4_000_000), Some(0.0));
+    // Hardly anything went out since: who knows what the sender holds.
+    assert_eq!(with([230, 330, 430], [0, 100, 200], 50_000), None);
     // A version that does not count what is in flight.
     assert_eq!(one(&[producer(0, 0), producer(1, 100)]).reports_waiting, None);
 }
