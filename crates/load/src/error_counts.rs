@@ -45,12 +45,17 @@ impl ErrorCounts {
     /// Tells so many times of an error under another code, of which more is known than was when it was noted.
     pub(crate) fn retell(&mut self, origin: &'static str, from: &str, to: ErrorWords, times: u64) {
         let key = ErrorKey { origin: Cow::Borrowed(origin), code: from.to_owned() };
-        let Entry::Occupied(mut known) = self.counts.entry(key) else { return };
-        let times = times.min(known.get().1);
-        known.get_mut().1 -= times;
-        if known.get().1 == 0 {
-            known.remove();
-        }
+        let times = match self.counts.entry(key) {
+            Entry::Vacant(_) => 0,
+            Entry::Occupied(mut known) => {
+                let times = times.min(known.get().1);
+                known.get_mut().1 -= times;
+                if known.get().1 == 0 {
+                    known.remove();
+                }
+                times
+            }
+        };
         if times > 0 {
             self.note_times(origin, to.code, to.text, times);
         }

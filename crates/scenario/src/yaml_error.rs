@@ -104,6 +104,8 @@ const TYPES: &[(&str, &str)] = &[
     ("u32", "a whole number"),
     ("string scalar", "a text"),
     ("a string", "a text"),
+    ("mapping start", "keys with their values"),
+    ("sequence start", "a list"),
 ];
 
 #[cfg(test)]

@@ -442,7 +442,7 @@ fn drivers_of_other_systems_and_files_of_other_shapes_are_refused() {
     let transactional = DRIVER.replace("  acks=all\n", "  transactional.id=t\n");
     assert!(refusal(WORKLOAD, &transactional).contains("sends no transactions"));
     let (message, hint) = error("- a\n- b\n", DRIVER, &request());
-    assert!(message.starts_with("w.yaml: ") && hint.contains("one YAML object"), "{message}");
+    assert!(message.starts_with("w.yaml:1:1: ") && hint.contains("one YAML object"), "{message}");
     let (message, _) = error(&format!("{WORKLOAD}topics: 2\n"), DRIVER, &request());
     assert!(message.contains("topics"), "{message}");
     let (message, hint) =

@@ -58,7 +58,7 @@ pub(super) fn settings(
             partitions: shape.leaders.len() as u32,
             replication: shape.replication,
             configs: cluster.topic_configs(name),
-            newest_record_ahead_ns: None,
+            ..TopicSettings::default()
         };
         if topic.configs.get("message.timestamp.type").is_none_or(|kind| kind == "CreateTime") {
             let newest_ms = cluster.newest_record_ms(name, shape.leaders.len());

@@ -195,7 +195,7 @@ fn a_linger_and_a_wait_for_bytes_that_were_told_are_named_beside_a_longer_wait()
     let told = |linger_ms: &str, fetch_ms: f64| {
         let mut path = super::path_with_cause("slow-follower");
         producers(&mut path, |client| {
-            client.in_flight_max = Some(2.0);
+            (client.in_flight_max, client.batch_bytes_mean) = (Some(2.0), Some(5_000.0));
             client.settings.insert("linger.ms".into(), linger_ms.into());
         });
         consumers(&mut path, |client| {

@@ -179,7 +179,10 @@ fn a_disk_that_holds_few_appends_for_long_is_named_though_their_mean_is_short() 
             states(path, ThreadClass::Handler, [0.01, 0.005, in_disk, 0.93]);
             threads(path, ThreadClass::Handler).waits.insert("jbd2_log_wait_for_space".into(), in_disk);
             wait(path, |waits| (waits.client_queue, waits.local, waits.unexplained) = (900.0, 9.0, 4_000.0));
-            producers(path, |client| client.rtt_min_ns = Some(rtt_least_ns));
+            producers(path, |client| {
+                client.rtt_min_ns = Some(rtt_least_ns);
+                (client.messages_per_s, client.batch_messages_mean) = (Some(1_000.0), Some(30.0));
+            });
         })
     };
     assert_eq!(supported(&held(0.06, 2e6)).first(), Some(&"journal-commits"));
