@@ -49,8 +49,15 @@ const FRAMES: &[(CpuClass, &[&str])] = &[
             "SslTransportLayer",
             "SSL_",
             "libssl",
+            // Digests of records (the suites with CBC): what they call compression is a step of theirs.
+            "implCompress",
+            "sha1_",
+            "sha256_",
+            "sha512_",
         ],
     ),
+    // Names of what is not compressed, and of how it would be.
+    (CpuClass::LogAppend, &["NonCompressed", "CompressionType"]),
     (CpuClass::Decompress, &["decompress", "Decompress", "inflate", "Inflater", "InputStream.readBlock"]),
     (
         CpuClass::Compress,
@@ -186,6 +193,23 @@ mod tests {
                 (Some(CpuClass::Tls), Some(ThreadClass::Network)),
             ]
         );
+    }
+
+    #[test]
+    fn digests_and_records_that_are_not_compressed_are_no_compression() {
+        let of = |frames: &str| {
+            let line =
+                format!("[data-plane-kafka-network-thread-1-ListenerName(SSL)-SSL-0 tid=5];{frames} 10\n");
+            profile(&line, "test".to_owned(), 1)
+        };
+        let share_of = |frames: &str, class: CpuClass| share(&of(frames), class);
+        assert_eq!(share_of("sha512_implCompressMB", CpuClass::Tls), 1.0);
+        assert_eq!(
+            share_of("a;sun/security/provider/DigestBase.implCompressMultiBlock0", CpuClass::Tls),
+            1.0
+        );
+        assert_eq!(share_of("LogValidator.assignOffsetsNonCompressed", CpuClass::LogAppend), 1.0);
+        assert_eq!(share_of("Zstd.compressDirectByteBuffer", CpuClass::Compress), 1.0);
     }
 
     #[test]

@@ -76,8 +76,8 @@ CASES = [
     ),
     fault(
         "gc-pauses",
-        is_="a heap of 112 MB under requests of 1 MB",
-        cluster=Cluster(heap_mib=112, collector="-XX:+UseParallelGC", shared=False),
+        is_="a heap of 160 MB under requests of 1 MB",
+        cluster=Cluster(heap_mib=160, collector="-XX:+UseParallelGC", shared=False),
         clients=(Client(rate=150, size=400_000, payload="random", config={"linger.ms": 2, "acks": "1"}),),
         without={"cluster": ONE},
         shows=(Shows("gc_share", at_least=0.05),),

@@ -38,6 +38,8 @@ pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
 
 /// Reports that wait for this long at the present rate (ours).
 const WAIT_NS_MIN: f64 = 100e6;
+/// Fewer messages whose reports wait hold nobody up (ours).
+const REPORTS_MIN: f64 = 10.0;
 /// The part of the acknowledgement that no stage explains from which it is a sign (ours).
 const REST_SHARE_MIN: f64 = 0.25;
 
@@ -46,7 +48,7 @@ fn check(case: &Case) -> Option<Claim> {
         most(case.producers().map(|client| Some(ratio(waiting(client), client.messages_per_s)? * 1e9)))
     };
     // Entries of the queue may carry many messages each, and messages that are in no other queue are counted one by one.
-    let reports_ns = wait_ns(|client| client.reports_waiting);
+    let reports_ns = wait_ns(|client| client.reports_waiting.filter(|waiting| *waiting >= REPORTS_MIN));
     let waits_ns = most([wait_ns(|client| client.reply_queue), reports_ns].into_iter());
     let grows = case.producers().any(|client| client.reply_queue_grows == Some(true));
     let is_long = |waits_ns: Option<f64>| waits_ns.is_some_and(|waits_ns| waits_ns >= WAIT_NS_MIN);
