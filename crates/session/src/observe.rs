@@ -97,7 +97,6 @@ struct Watch<'a> {
 impl Watch<'_> {
     fn run(mut self) -> ObservedPath {
         let root = HostRoot::default();
-        let started_at = Timestamp::now();
         let host = host_facts(&root, &SystemCommands::default());
         let pids = match self.settings.pids.is_empty() {
             true => self.brokers_here(&root),
@@ -117,7 +116,8 @@ impl Watch<'_> {
         );
         processes.begin(self.settings.duration, &mut self.unseen);
         let clients = clients.begin(self.settings.duration, &mut self.unseen);
-        let began = Instant::now();
+        // The window's own begin: what is attached to and read before it may take many seconds.
+        let (began, started_at) = (Instant::now(), Timestamp::now());
         let network_of = processes.network_of();
         let host_before = sample_host_window(&root, network_of);
         let programs_before = sample_programs(&root);

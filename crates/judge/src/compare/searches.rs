@@ -77,15 +77,11 @@ fn differences(a: &SearchReport, b: &SearchReport) -> Vec<SearchDifference> {
             all.push(SearchDifference { what: what.to_owned(), a, b });
         }
     };
-    let questions: [(&str, fn(&SearchReport) -> Option<String>); 4] = [
-        ("objective", |report| Some(report.objective.name().to_owned())),
-        ("metric", |report| Some(report.metric.clone())),
-        ("goal", |report| report.goal.map(goal)),
-        ("promise", |report| Some(report.promise.clone())),
-    ];
-    for (what, of) in questions {
-        hold(what, of(a), of(b));
-    }
+    let objective = |report: &SearchReport| Some(report.objective.name().to_owned());
+    hold("objective", objective(a), objective(b));
+    hold("metric", Some(a.metric.clone()), Some(b.metric.clone()));
+    hold("goal", a.goal.map(goal), b.goal.map(goal));
+    hold("promise", Some(a.promise.clone()), Some(b.promise.clone()));
     let facts = a.envelope.iter().chain(&b.envelope).map(|fact| fact.what.as_str());
     for what in facts.collect::<BTreeSet<_>>() {
         let of = |report: &SearchReport| {

@@ -132,7 +132,7 @@ impl<'a> Case<'a> {
     }
 
     /// Whether round trips are much longer than the least one, and not in the brokers' stages.
-    pub(super) fn requests_wait_behind_others(&self) -> bool {
+    fn requests_wait_behind_others(&self) -> bool {
         let least_ns = self.producers_most(|client| client.rtt_min_ns).unwrap_or(0.0);
         let is_long = |rtt_ns: f64| rtt_ns >= (BEHIND_MIN * least_ns).max(SLOW_NS);
         self.stages.rtt_ns.is_some_and(is_long) && self.matters(Stage::Unexplained)

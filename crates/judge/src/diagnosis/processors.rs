@@ -112,7 +112,7 @@ fn explained(case: &Case, delay_ns: f64) -> Option<f64> {
     let of = |stage| case.stages.mean_ns(stage).unwrap_or(0.0);
     let broker_ns = case.stages.broker_ns?;
     let part = (delay_ns / broker_ns.max(1.0)).min(1.0);
-    let before_ns = match case.connection_is_full() || case.requests_wait_behind_others() {
+    let before_ns = match case.connection_is_full() {
         true => (of(Stage::Unexplained) + of(Stage::ClientQueue)) * part,
         false => of(Stage::Unexplained).min(delay_ns),
     };

@@ -3,17 +3,19 @@
 use super::bounds::used;
 use super::case::Case;
 use super::cause::{CauseRow, Claim};
-use super::measure::{count, ratio};
+use super::measure::{count, known, ratio};
 use super::stages::Stage;
 use plumb_model::diagnosis::{Cause, DiagnosisVerdict, PathBound};
 use plumb_model::figure::{messages_per_s, percent, time};
 use plumb_model::finding::Confidence;
-use plumb_model::observed::{ThreadClass, Unseen};
+use plumb_model::observed::{ClientKind, ClientWindow, ThreadClass, Unseen};
 use plumb_model::prose::{list, quoted};
 use std::cmp::Reverse;
 
 /// A limit of which this share is used is near (ours).
 const NEAR: f64 = 0.9;
+/// Refused requests over Produce requests from which a path is not healthy (ours).
+const REFUSED_MIN: f64 = 0.01;
 /// A consumer that is this far behind is no part of a healthy path until its lag is known not to grow (ours).
 const BEHIND_S: f64 = 2.0;
 
@@ -76,7 +78,16 @@ fn nothing_is_doubtful(case: &Case) -> bool {
     let ended = case.broker_processes().any(|process| process.ended);
     // While a group rebalances its consumers read nothing, however short each of the broker's answers is.
     let rebalances = case.consumers_most(|client| count(client.rebalances)).is_some_and(|times| times >= 2.0);
-    !silent && !short && !ended && !rebalances && !is_behind(case) && !case.fetches_wait()
+    let refused = refused_per_s(case).is_some();
+    let in_part = covered_in_part(case).is_some();
+    !silent
+        && !short
+        && !ended
+        && !refused
+        && !in_part
+        && !rebalances
+        && !is_behind(case)
+        && !case.fetches_wait()
 }
 
 /// Whether a consumer is seconds behind of which nobody knows whether they grow.
@@ -220,7 +231,44 @@ fn broken_off(case: &Case) -> Vec<String> {
             time(wait_ns)
         )
     });
-    ended.chain(restarted).chain(short).chain(apart).collect()
+    let part = covered_in_part(case).map(|client| {
+        format!(
+            "The statistics of {} cover {} of the window alone: it began or ended within it, or its application stood still.",
+            quoted(&client.name),
+            time(client.window_ns as f64)
+        )
+    });
+    ended.chain(refused(case)).chain(restarted).chain(short).chain(part).chain(apart).collect()
+}
+
+/// That brokers refuse what clients ask, and in whose words: what is refused is stored nowhere.
+fn refused(case: &Case) -> Option<String> {
+    let per_s = refused_per_s(case)?;
+    let mut codes: std::collections::BTreeMap<&str, f64> = std::collections::BTreeMap::new();
+    for (code, per_s) in case.brokers().iter().flat_map(|broker| &broker.errors_per_s) {
+        *codes.entry(code).or_default() += known(Some(*per_s)).unwrap_or(0.0);
+    }
+    let most = codes.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, per_s)| *per_s > 0.0);
+    let code = most.map_or_else(String::new, |(code, _)| format!(", most often with {code}"));
+    Some(format!(
+        "Brokers refuse {} of produce and fetch requests{code}: what is refused is not stored.",
+        plumb_model::figure::per_s(per_s)
+    ))
+}
+
+/// Produce and fetch requests that fail, a second, where they are 1 % of the Produce requests or more (ours).
+fn refused_per_s(case: &Case) -> Option<f64> {
+    let failed = known(case.broker_sum(|broker| broker.failed_requests_per_s))?;
+    let share = ratio(Some(failed), case.requests_per_s("Produce"));
+    share.is_none_or(|share| share >= REFUSED_MIN).then_some(failed).filter(|failed| *failed > 0.0)
+}
+
+/// A client whose statistics cover less than half of the window: lines come from its application's own calls, so that one that stands still
+/// writes none.
+fn covered_in_part<'a>(case: &Case<'a>) -> Option<&'a ClientWindow> {
+    let window_ns = case.path.elapsed_ns;
+    let mut clients = case.path.clients.iter().filter(|client| client.kind == ClientKind::Librdkafka);
+    clients.find(|client| client.window_ns > 0 && client.window_ns < window_ns / 2)
 }
 
 /// Where the time goes: the longest stages, until they are three quarters of all.

@@ -114,3 +114,11 @@ pub struct ClientWindow {
     /// The client's settings, where they are known; secrets are `[redacted]`.
     pub settings: crate::plan::Properties,
 }
+
+impl ClientWindow {
+    /// Messages a second of its application: those that a consumer's application took, where that is known, and not those that its library fetched; those
+    /// that a producer sent.
+    pub fn passed_on_per_s(&self) -> Option<f64> {
+        self.taken_per_s.or(self.messages_per_s)
+    }
+}

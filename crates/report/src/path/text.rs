@@ -303,7 +303,7 @@ impl Text {
             vec![
                 printable(&client.name),
                 if client.is_producer { "producer" } else { "consumer" }.to_owned(),
-                known(client.messages_per_s, rate),
+                known(client.passed_on_per_s(), rate),
                 known(client.queue_mean_ns, time),
                 known(client.rtt_mean_ns, time),
                 known(client.batch_bytes_mean, short),

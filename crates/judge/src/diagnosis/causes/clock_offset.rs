@@ -66,7 +66,12 @@ fn from_the_future(case: &Case) -> Option<Claim> {
     let sync = case.path.host.as_ref().and_then(|host| host.clock_sync.value());
     Some(
         Claim::new(ahead_ns <= AHEAD_NS_MAX, None, claim)
-            .seen("time of the newest record, ahead of this host's clock", Some(ahead_ns), time, "below 0")
+            .seen(
+                "time of the newest record, ahead of this host's clock",
+                Some(ahead_ns),
+                time,
+                "below 50 ms",
+            )
             .told("this host's clock is synchronised", synchronised(sync), "yes"),
     )
 }

@@ -7,7 +7,7 @@ use crate::row::{Family, FlipRow, Row};
 use plumb_model::figure::{percent, time};
 use plumb_model::finding::{Confidence, Expect, PathStage, Severity};
 #[cfg(test)]
-use plumb_model::observed::{ObservedPath, ThreadClass};
+use plumb_model::observed::ObservedPath;
 
 pub(in crate::diagnosis) const CAUSE: CauseRow = CauseRow {
     row: Row {
@@ -57,7 +57,8 @@ fn check(case: &Case) -> Option<Claim> {
     let waits = case.matters(Stage::RequestQueue);
     // Without a wait that is known, a slow path whose requests are mostly in that queue is a sign.
     let of_broker = case.stages.share_of_broker(&[Stage::RequestQueue]);
-    if !waits && !(case.slow() && of_broker.is_some_and(|share| share >= 0.5)) {
+    let is_sign = case.slow() && of_broker.is_some_and(|share| share >= 0.5);
+    if !waits && !is_sign {
         return None;
     }
     let at_work = case.handlers_at_work();

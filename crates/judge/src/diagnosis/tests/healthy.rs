@@ -4,7 +4,7 @@ use super::build::*;
 use super::{diagnose, supported};
 use plumb_model::diagnosis::{Diagnosis, DiagnosisVerdict};
 use plumb_model::facts::WindowMean;
-use plumb_model::observed::{ObservedPath, ThreadClass, Unseen};
+use plumb_model::observed::{ClientKind, ObservedPath, ThreadClass, Unseen};
 
 fn assert_healthy(name: &str, change: impl FnOnce(&mut ObservedPath)) {
     let mut path = healthy_path();
@@ -243,4 +243,30 @@ fn a_consumer_that_is_seconds_behind_is_healthy_only_where_its_lag_is_known_not_
     assert_eq!(verdict(3_600.0, None), DiagnosisVerdict::NotEnoughEvidence);
     assert_eq!(verdict(3_600.0, Some(0.0)), DiagnosisVerdict::Healthy);
     assert_eq!(verdict(100.0, None), DiagnosisVerdict::Healthy);
+}
+
+#[test]
+fn a_path_whose_requests_are_refused_or_whose_client_tells_a_part_only_is_not_healthy_and_says_so() {
+    let of = |change: fn(&mut ObservedPath)| {
+        let mut path = healthy_path();
+        change(&mut path);
+        let diagnosis = diagnose(&path);
+        (diagnosis.verdict, diagnosis.summary)
+    };
+    let (verdict, summary) = of(|path| {
+        path.brokers[0].failed_requests_per_s = Some(58.5);
+        path.brokers[0].errors_per_s = [("INVALID_TIMESTAMP".to_owned(), 58.3)].into();
+    });
+    assert_eq!(verdict, DiagnosisVerdict::NotEnoughEvidence);
+    assert!(
+        summary.starts_with("Brokers refuse 58.5/s") && summary.contains("INVALID_TIMESTAMP"),
+        "{summary}"
+    );
+    let (verdict, summary) = of(|path| {
+        consumers(path, |client| (client.kind, client.window_ns) = (ClientKind::Librdkafka, WINDOW_NS / 4));
+    });
+    assert_eq!(verdict, DiagnosisVerdict::NotEnoughEvidence);
+    assert!(summary.contains("cover 15.0 s of the window"), "{summary}");
+    // One of a thousand that fails is a leader that moved.
+    assert_eq!(of(|path| path.brokers[0].failed_requests_per_s = Some(0.5)).0, DiagnosisVerdict::Healthy);
 }

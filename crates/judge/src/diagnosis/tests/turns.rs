@@ -181,7 +181,7 @@ fn a_disk_that_holds_few_appends_for_long_is_named_though_their_mean_is_short() 
             wait(path, |waits| (waits.client_queue, waits.local, waits.unexplained) = (900.0, 9.0, 4_000.0));
             producers(path, |client| {
                 client.rtt_min_ns = Some(rtt_least_ns);
-                (client.messages_per_s, client.batch_messages_mean) = (Some(1_000.0), Some(30.0));
+                (client.messages_per_s, client.bytes_per_s) = (Some(1_000.0), Some(1e6));
             });
         })
     };

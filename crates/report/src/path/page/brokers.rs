@@ -125,7 +125,7 @@ fn client(client: &ClientWindow) -> Vec<String> {
     };
     vec![
         printable(&format!("{} ({})", client.name, if client.is_producer { "producer" } else { "consumer" })),
-        figure(client.messages_per_s, rate),
+        figure(client.passed_on_per_s(), rate),
         figure(client.bytes_per_s, bytes_per_s),
         figure(client.batch_bytes_mean, bytes),
         ms(client.queue_mean_ns),
