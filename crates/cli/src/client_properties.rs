@@ -1,56 +1,20 @@
 //! Properties of the clients that people set by name: the known names that an unknown one is compared with.
 
-/// The names of both clients that measurements are about; librdkafka has more.
-pub(crate) const KNOWN: &[&str] = &[
-    "acks",
+/// Names that both clients have and that measurements are about; librdkafka has more.
+const OF_BOTH: &[&str] = &[
     "allow.auto.create.topics",
-    "auto.commit.interval.ms",
-    "auto.offset.reset",
-    "batch.num.messages",
-    "batch.size",
-    "check.crcs",
     "client.id",
     "client.rack",
-    "compression.level",
-    "compression.type",
     "connections.max.idle.ms",
-    "delivery.timeout.ms",
-    "enable.auto.commit",
-    "enable.gapless.guarantee",
-    "enable.idempotence",
-    "enable.partition.eof",
-    "fetch.error.backoff.ms",
-    "fetch.max.bytes",
-    "fetch.message.max.bytes",
-    "fetch.min.bytes",
-    "fetch.queue.backoff.ms",
-    "fetch.wait.max.ms",
-    "heartbeat.interval.ms",
-    "isolation.level",
-    "linger.ms",
     "max.in.flight.requests.per.connection",
-    "max.partition.fetch.bytes",
-    "max.poll.interval.ms",
     "message.copy.max.bytes",
     "message.max.bytes",
-    "message.send.max.retries",
-    "message.timeout.ms",
     "metadata.max.age.ms",
-    "partition.assignment.strategy",
-    "partitioner",
-    "queue.buffering.backpressure.threshold",
-    "queue.buffering.max.kbytes",
-    "queue.buffering.max.messages",
-    "queued.max.messages.kbytes",
-    "queued.min.messages",
     "receive.message.max.bytes",
     "reconnect.backoff.max.ms",
     "reconnect.backoff.ms",
-    "request.timeout.ms",
-    "retries",
     "retry.backoff.max.ms",
     "retry.backoff.ms",
-    "session.timeout.ms",
     "socket.connection.setup.timeout.ms",
     "socket.keepalive.enable",
     "socket.nagle.disable",
@@ -58,5 +22,9 @@ pub(crate) const KNOWN: &[&str] = &[
     "socket.send.buffer.bytes",
     "socket.timeout.ms",
     "statistics.interval.ms",
-    "sticky.partitioning.linger.ms",
 ];
+
+/// The names of both clients, and of producers or consumers alone.
+pub(crate) fn known() -> impl Iterator<Item = &'static str> {
+    OF_BOTH.iter().copied().chain(plumb_load::one_sided::names())
+}

@@ -119,7 +119,7 @@ fn faulty<'e>(cause: &'e (dyn StdError + 'static)) -> Option<&'e dyn HasFault> {
 fn meant_property(error: &LoadError) -> Option<String> {
     let LoadError::Property { key, reason, .. } = error else { return None };
     let unknown = reason.contains("No such configuration property") || reason.contains("does not have it");
-    let known = crate::client_properties::KNOWN.iter().copied();
+    let known = crate::client_properties::known();
     if unknown { near::question(&near::near(key, known)) } else { None }
 }
 

@@ -81,6 +81,11 @@ pub fn role_of(name: &str) -> Option<&'static str> {
     of.into_iter().find(|(names, _)| names.contains(&name)).map(|(_, role)| role)
 }
 
+/// All that one side alone has.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    OF_PRODUCERS.iter().chain(OF_CONSUMERS).copied()
+}
+
 /// Refuses properties of the other clients, by their names.
 pub(crate) fn check<'n>(
     role: &'static str,

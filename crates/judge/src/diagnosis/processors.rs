@@ -10,7 +10,7 @@ use plumb_model::prose::quoted;
 
 /// Wait for a processor over the time in which one is wanted from which it is more than sharing: on a small machine some wait is
 /// normal at a high load (ours).
-pub(super) const DELAYED_MIN: f64 = 0.5;
+const DELAYED_MIN: f64 = 0.5;
 /// Share of the host's processors that others use from which they are the reason (ours).
 pub(super) const OTHERS_MIN: f64 = 0.3;
 /// Share of what a message waits for that these waits must explain (ours).

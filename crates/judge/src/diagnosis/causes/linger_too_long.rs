@@ -2,6 +2,7 @@
 
 use super::super::case::Case;
 use super::super::cause::{CauseRow, Claim};
+use super::super::client::in_flight_limit;
 use super::super::stages::Stage;
 use crate::row::{Family, FlipRow, Row, SettingRow};
 use plumb_model::figure::{percent, short, time};
@@ -45,8 +46,6 @@ const SHARE_MIN: f64 = 0.5;
 /// Where the linger was told and the wait is as long as it, a smaller share is enough for a wait that is long in itself (ours).
 const TOLD_SHARE_MIN: f64 = 0.1;
 const TOLD_NS_MIN: f64 = 20e6;
-/// Requests in flight that a client has at most where nobody told it (the Java client's default).
-const IN_FLIGHT_DEFAULT: f64 = 5.0;
 
 fn check(case: &Case) -> Option<Claim> {
     let queue_ns = case.stages.mean_ns(Stage::ClientQueue).filter(|queue_ns| *queue_ns >= QUEUE_NS_MIN)?;
@@ -92,11 +91,10 @@ fn check(case: &Case) -> Option<Claim> {
 
 /// Whether the wait is a linger that was told, and no wait for the answers of requests in flight.
 fn is_told(case: &Case, queue_ns: f64) -> bool {
-    let limit = case
-        .producer_number(&["max.in.flight.requests.per.connection", "max.in.flight"])
-        .unwrap_or(IN_FLIGHT_DEFAULT);
-    let at_limit =
-        case.producers_most(|client| client.in_flight_max).is_some_and(|in_flight| in_flight == limit);
+    let at_limit = case.producers().any(|client| {
+        let limit = client.in_flight_max.zip(in_flight_limit(client));
+        limit.is_some_and(|(in_flight, limit)| in_flight >= limit)
+    });
     queue_ns >= TOLD_NS_MIN && case.linger_ns().is_some() && !at_limit
 }
 
